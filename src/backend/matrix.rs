@@ -1,0 +1,147 @@
+//! The provided half of an engine: from a matrix of filter values and its bound to decided sides.
+
+use ndarray::Array2;
+
+use crate::crossover::SideWriter;
+use crate::diagnostics::Diagnostics;
+use crate::error::{Error, Result};
+use crate::filter::{Filter, UNIT_ROUNDOFF};
+use crate::question::Question;
+use crate::series::Reading;
+
+/// Values of every filter on every bar, and how far they can be from exact.
+///
+/// *Shape*: (filters, bars), the rows in the order of [`Question::filters`]. *Unit*: that of the closes. NaN in the
+/// warm-up.
+#[derive(Debug, Clone)]
+pub struct FilterMatrix {
+    /// The values.
+    pub values: Array2<f64>,
+    /// One bound a filter, relative to the largest close of its window: `|value - exact| <= bound * largest close`.
+    /// [`Filter::relative_error_bound`] is right for any engine that sums each window by itself in `f64`.
+    /// `None` where nothing is proven: the engine is then uncertified, and its sides are what its rounding says.
+    pub relative_bounds: Option<Vec<f64>>,
+}
+
+impl FilterMatrix {
+    /// Decides the sides of every combination, asking the exact predicate where the bounds leave them open.
+    ///
+    /// # Errors
+    /// [`Error::EngineContract`] where the matrix has another shape than the question.
+    pub fn write_sides(
+        &self,
+        engine: &str,
+        question: &Question<'_>,
+        writers: &mut [SideWriter<'_>],
+    ) -> Result<Diagnostics> {
+        self.check_shape(engine, question)?;
+        let mut diagnostics = Diagnostics::new(engine, self.relative_bounds.is_some());
+        for writer in writers {
+            let (fast, slow) = question.grid().pairs()[writer.combination()];
+            let (fast, slow) = (fast as usize, slow as usize);
+            let bound = self
+                .relative_bounds
+                .as_ref()
+                .map(|bounds| bounds[fast] + bounds[slow]);
+            let (fast, slow) = (self.values.row(fast), self.values.row(slow));
+            let (fast, slow) = (fast.to_slice(), slow.to_slice());
+            let (fast, slow) = fast
+                .zip(slow)
+                .expect("rows of a standard-layout matrix are slices");
+            decide_row(question, fast, slow, bound, writer, &mut diagnostics);
+        }
+        Ok(diagnostics)
+    }
+
+    fn check_shape(&self, engine: &str, question: &Question<'_>) -> Result<()> {
+        let (filters, bars) = (question.filters().len(), question.series().bars());
+        let has_bounds = self
+            .relative_bounds
+            .as_ref()
+            .is_none_or(|b| b.len() == filters);
+        if self.values.dim() == (filters, bars) && self.values.is_standard_layout() && has_bounds {
+            return Ok(());
+        }
+        Err(Error::EngineContract {
+            engine: engine.to_owned(),
+            combination: 0,
+            bar: 0,
+            reason: format!(
+                "a row-major matrix of {filters} filters x {bars} bars is due, and one bound a filter if any; found {:?}",
+                self.values.dim()
+            ),
+        })
+    }
+}
+
+/// Decides the sides of one combination from the values of its two filters, and writes them.
+///
+/// `relative_bound` is the sum of the two filters' bounds, relative to the largest close of the window.
+///
+/// # Panics
+/// Where a row is shorter than the series.
+pub fn decide_row(
+    question: &Question<'_>,
+    fast: &[f64],
+    slow: &[f64],
+    relative_bound: Option<f64>,
+    writer: &mut SideWriter<'_>,
+    diagnostics: &mut Diagnostics,
+) {
+    let bars = question.series().bars();
+    let combination = writer.combination();
+    let first_bar = question.first_bar(combination);
+    let margin = relative_bound.map(|bound| bound + reading_error(question, combination));
+    let predicate = question.predicate(combination);
+    diagnostics.decisions += (bars - first_bar) as u64;
+    for word in first_bar / 64..bars.div_ceil(64) {
+        let first = (word * 64).max(first_bar);
+        let last = (word * 64 + 63).min(bars - 1);
+        let bound = margin.map_or(0.0, |margin| {
+            let largest = question.largest_close(first - first_bar, last);
+            margin * largest + first_bar as f64 * 8.0 * f64::from_bits(1)
+        });
+        let (mut above, mut open) = compare(&fast[first..=last], &slow[first..=last], bound);
+        (above, open) = (above << (first % 64), open << (first % 64));
+        let mut ties = 0;
+        let mut rest = open;
+        while rest != 0 {
+            let bit = rest.trailing_zeros();
+            rest &= rest - 1;
+            if margin.is_none() {
+                ties |= 1 << bit;
+                continue;
+            }
+            let decision = predicate.decide(word * 64 + bit as usize);
+            diagnostics.record(decision);
+            above |= u64::from(decision.ordering.is_gt()) << bit;
+            ties |= u64::from(decision.ordering.is_eq()) << bit;
+        }
+        writer.write(word, &[above], Some(&[ties]));
+    }
+}
+
+/// Bits of the bars surely above, and of those neither surely above nor surely below (NaN among them).
+fn compare(fast: &[f64], slow: &[f64], bound: f64) -> (u64, u64) {
+    let (mut above, mut below) = (0_u64, 0_u64);
+    for (bit, (fast, slow)) in fast.iter().zip(slow).enumerate() {
+        let difference = fast - slow;
+        above |= u64::from(difference > bound) << bit;
+        below |= u64::from(difference < -bound) << bit;
+    }
+    let all = u64::MAX >> (64 - fast.len());
+    (above, all & !(above | below))
+}
+
+/// The error of the inputs themselves, in the same unit as the bound: none in the binary reading; in ticks each
+/// close is within two roundings of the price it stands for. The subtraction's own rounding is in both.
+fn reading_error(question: &Question<'_>, combination: usize) -> f64 {
+    let (fast, slow) = question.grid().combination(combination);
+    let size = Filter::magnification_bound(fast) + Filter::magnification_bound(slow);
+    let roundings = if question.series().reading() == Reading::Ticks {
+        4.0
+    } else {
+        1.0
+    };
+    roundings * UNIT_ROUNDOFF * size
+}

@@ -1,0 +1,176 @@
+//! The stages of a decision on one bar, from a look-up to exact integers (`docs/numerics.md`, section 4).
+
+use std::cmp::Ordering;
+use std::sync::OnceLock;
+
+use super::exact;
+use crate::filter::{ExactWeights, Expr, Filter, gamma};
+use crate::series::Series;
+
+/// Which stage settled a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// No close changed in the window: the weights' sums alone decide, by a look-up.
+    Flat,
+    /// A direct `f64` sum over the window, centred on its newest close, beyond its error bound.
+    Float,
+    /// Integers of 128 bits.
+    Integer,
+    /// Integers of any size.
+    BigInteger,
+}
+
+/// The sign of fast - slow on one bar, and how it was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    /// `Greater` where fast is above slow, `Equal` where they tie exactly.
+    pub ordering: Ordering,
+    /// The stage that settled it.
+    pub stage: Stage,
+}
+
+/// What the predicate derives from a filter, once a question.
+#[derive(Debug)]
+pub(crate) struct FilterForm {
+    filter: Filter,
+    window: usize,
+    has_unit_gain: bool,
+    float: OnceLock<Vec<f64>>,
+    exact: OnceLock<ExactWeights>,
+}
+
+impl FilterForm {
+    pub(crate) fn new(filter: &Filter) -> Self {
+        Self {
+            window: filter.warm_up() + 1,
+            has_unit_gain: gain(filter.expr()) == Some(1),
+            filter: filter.clone(),
+            float: OnceLock::new(),
+            exact: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn window(&self) -> usize {
+        self.window
+    }
+
+    pub(crate) fn exact(&self) -> &ExactWeights {
+        self.exact.get_or_init(|| self.filter.exact_weights())
+    }
+
+    fn float(&self) -> &[f64] {
+        self.float.get_or_init(|| self.exact().to_f64())
+    }
+}
+
+/// The sum of the weights where the tree makes it a whole number, whatever the closes.
+fn gain(expr: &Expr) -> Option<i64> {
+    match expr {
+        Expr::Close => Some(1),
+        Expr::Sma { of, .. } | Expr::Wma { of, .. } => gain(of),
+        Expr::Fir { .. } => None,
+        Expr::Combination(terms) => {
+            let mut sum = 0;
+            for (coefficient, of) in terms {
+                sum += i64::from(*coefficient) * gain(of)?;
+            }
+            Some(sum)
+        }
+    }
+}
+
+/// Decides the sign of fast - slow of one combination, exactly.
+#[derive(Debug, Clone, Copy)]
+pub struct Predicate<'a> {
+    series: &'a Series,
+    fast: &'a FilterForm,
+    slow: &'a FilterForm,
+}
+
+impl<'a> Predicate<'a> {
+    pub(crate) fn new(series: &'a Series, fast: &'a FilterForm, slow: &'a FilterForm) -> Self {
+        Self { series, fast, slow }
+    }
+
+    /// Decides one bar on which both filters have a value.
+    ///
+    /// # Panics
+    /// Where `bar` is within the warm-up or past the end.
+    pub fn decide(&self, bar: usize) -> Decision {
+        let window = self.fast.window.max(self.slow.window);
+        assert!(
+            window <= bar + 1 && bar < self.series.bars(),
+            "bar {bar} has no window of {window}"
+        );
+        let have_equal_gain = self.fast.has_unit_gain && self.slow.has_unit_gain;
+        if have_equal_gain && self.series.flat_since()[bar] as usize + window <= bar + 1 {
+            return Decision {
+                ordering: Ordering::Equal,
+                stage: Stage::Flat,
+            };
+        }
+        if let Some(ordering) = self.float(bar, have_equal_gain) {
+            return Decision {
+                ordering,
+                stage: Stage::Float,
+            };
+        }
+        exact::decide(self.series, self.fast.exact(), self.slow.exact(), bar)
+    }
+
+    /// Decides one bar in integers alone, whatever the faster stages would say; the tests' reference.
+    ///
+    /// # Panics
+    /// Where `bar` is within the warm-up or past the end.
+    pub fn decide_exactly(&self, bar: usize) -> Ordering {
+        exact::decide(self.series, self.fast.exact(), self.slow.exact(), bar).ordering
+    }
+
+    /// The sign of a direct sum, where it is beyond the bound.
+    ///
+    /// A term meets a weight of three roundings, a centred close of two (one where the close is an `f64`), a product and
+    /// fewer than `window` additions, and the two sums one subtraction: `window + 8` roundings at the most, of terms
+    /// whose sizes sum to `size`. The computed `size` itself is short by no more than the same factor; doubling covers it.
+    fn float(&self, bar: usize, have_equal_gain: bool) -> Option<Ordering> {
+        let (fast, fast_size) = self.dot(self.fast, bar, have_equal_gain);
+        let (slow, slow_size) = self.dot(self.slow, bar, have_equal_gain);
+        let terms = self.fast.window.max(self.slow.window);
+        let underflow = 4.0 * terms as f64 * f64::from_bits(1);
+        let bound = 2.0 * gamma(terms + 8) * (fast_size + slow_size) + underflow;
+        let difference = fast - slow;
+        // NaN, from an overflow, compares as neither and falls through to the integers
+        if difference > bound {
+            Some(Ordering::Greater)
+        } else if difference < -bound {
+            Some(Ordering::Less)
+        } else {
+            None
+        }
+    }
+
+    /// The sum of weight times close, and of the sizes of its terms. Where the gains are equal, closes are taken relative
+    /// to the newest: that changes neither the difference of the filters nor its sign, and shrinks the terms.
+    fn dot(&self, form: &FilterForm, bar: usize, is_centred: bool) -> (f64, f64) {
+        let weights = form.float();
+        let range = bar + 1 - form.window..=bar;
+        let (mut sum, mut size) = (0.0, 0.0);
+        let mut add = |weight: f64, price: f64| {
+            let term = weight * price;
+            sum += term;
+            size += term.abs();
+        };
+        if let Some(ticks) = self.series.ticks() {
+            let centre = if is_centred { ticks[bar] } else { 0 };
+            for (weight, tick) in weights.iter().zip(&ticks[range]) {
+                add(*weight, (tick - centre) as f64);
+            }
+        } else {
+            let closes = self.series.closes();
+            let centre = if is_centred { closes[bar] } else { 0.0 };
+            for (weight, close) in weights.iter().zip(&closes[range]) {
+                add(*weight, close - centre);
+            }
+        }
+        (sum, size)
+    }
+}

@@ -1,0 +1,307 @@
+//! From streamed sides to crossovers: what every engine writes into, and every consumer reads from.
+
+use crate::error::{Error, Result};
+
+/// Which way a position faces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Side {
+    /// Fast is above slow: bought.
+    Long,
+    /// Fast is below slow: sold.
+    Short,
+}
+
+impl Side {
+    /// Returns +1 for long and -1 for short.
+    pub fn sign(self) -> f64 {
+        if self == Self::Long { 1.0 } else { -1.0 }
+    }
+
+    /// Returns the other side.
+    pub fn opposite(self) -> Self {
+        if self == Self::Long {
+            Self::Short
+        } else {
+            Self::Long
+        }
+    }
+
+    fn of(is_above: bool) -> Self {
+        if is_above { Self::Long } else { Self::Short }
+    }
+}
+
+/// What reads the crossovers of one combination, in the order of the bars.
+pub trait CrossoverSink: Send {
+    /// Takes the first decided side and its bar; it is a state, not a crossover.
+    fn arm(&mut self, bar: u32, side: Side);
+
+    /// Takes the next bars on which the side changes, ascending; each turns to the other side.
+    fn crossovers(&mut self, bars: &[u32]);
+}
+
+impl CrossoverSink for Vec<u32> {
+    fn arm(&mut self, _: u32, _: Side) {}
+
+    fn crossovers(&mut self, bars: &[u32]) {
+        self.extend_from_slice(bars);
+    }
+}
+
+/// Takes the decided sides of one combination, 64 bars a word, and hands on the crossovers.
+///
+/// Bit `i` of word `w` stands for bar `64*w + i`. Bits in the warm-up and past the end are ignored. Words are written
+/// in order, from the word of the first valid bar to the last, each once; a gap is an error when the sweep ends.
+pub struct SideWriter<'a> {
+    combination: usize,
+    first_bar: usize,
+    bars: usize,
+    next_word: usize,
+    side: Option<Side>,
+    found: Vec<u32>,
+    gap_at: Option<usize>,
+    sink: &'a mut dyn CrossoverSink,
+}
+
+impl std::fmt::Debug for SideWriter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SideWriter")
+            .field("combination", &self.combination)
+            .field("next_word", &self.next_word)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> SideWriter<'a> {
+    pub(crate) fn new(
+        combination: usize,
+        first_bar: usize,
+        bars: usize,
+        sink: &'a mut dyn CrossoverSink,
+    ) -> Self {
+        Self {
+            combination,
+            first_bar,
+            bars,
+            next_word: first_bar / 64,
+            side: None,
+            found: Vec::new(),
+            gap_at: None,
+            sink,
+        }
+    }
+
+    /// Returns the combination's index in the grid.
+    pub fn combination(&self) -> usize {
+        self.combination
+    }
+
+    /// Returns the first bar on which both filters have a value.
+    pub fn first_bar(&self) -> usize {
+        self.first_bar
+    }
+
+    /// Returns the next word to write; words below it are ignored.
+    pub fn next_word(&self) -> usize {
+        self.next_word
+    }
+
+    /// Writes consecutive words from `first_word`: a set bit of `above` is a bar with fast above slow, and
+    /// a set bit of `ties`, if given, a bar with an exact tie, which keeps the side before it.
+    ///
+    /// # Panics
+    /// Where `ties` is given with another length than `above`.
+    pub fn write(&mut self, first_word: usize, above: &[u64], ties: Option<&[u64]>) {
+        assert!(
+            ties.is_none_or(|ties| ties.len() == above.len()),
+            "ties and sides differ in length"
+        );
+        if first_word > self.next_word {
+            self.gap_at.get_or_insert(self.next_word);
+            return;
+        }
+        let skipped = (self.next_word - first_word).min(above.len());
+        for (index, &word) in above.iter().enumerate().skip(skipped) {
+            self.write_word(word, ties.map_or(0, |ties| ties[index]));
+        }
+        if !self.found.is_empty() {
+            self.sink.crossovers(&self.found);
+            self.found.clear();
+        }
+    }
+
+    fn write_word(&mut self, mut above: u64, ties: u64) {
+        let base = self.next_word * 64;
+        if base >= self.bars {
+            return;
+        }
+        let mut valid = u64::MAX;
+        if self.first_bar > base {
+            valid <<= self.first_bar - base;
+        }
+        if self.bars - base < 64 {
+            valid &= (1 << (self.bars - base)) - 1;
+        }
+        self.next_word += 1;
+        let Some(side) = self.side.or_else(|| self.arm(base, above, valid & !ties)) else {
+            return;
+        };
+        let carry = u64::from(side == Side::Long);
+        let keeping = ties | !valid;
+        if keeping != 0 {
+            above = keep(above, keeping, carry);
+        }
+        let mut changes = above ^ ((above << 1) | carry);
+        while changes != 0 {
+            self.found.push((base as u32) | changes.trailing_zeros());
+            changes &= changes - 1;
+        }
+        self.side = Some(Side::of(above >> 63 != 0));
+    }
+
+    /// The first decided side; bars before it keep that side too, so that it makes no crossover.
+    fn arm(&mut self, base: usize, above: u64, decided: u64) -> Option<Side> {
+        if decided == 0 {
+            return None;
+        }
+        let first = decided.trailing_zeros();
+        let side = Side::of((above >> first) & 1 != 0);
+        self.sink.arm((base as u32) | first, side);
+        self.side = Some(side);
+        Some(side)
+    }
+
+    pub(crate) fn finish(self, engine: &str) -> Result<()> {
+        let needed = self.bars.div_ceil(64);
+        if self.gap_at.is_none() && self.next_word >= needed {
+            return Ok(());
+        }
+        Err(Error::EngineContract {
+            engine: engine.to_owned(),
+            combination: self.combination,
+            bar: self.gap_at.unwrap_or(self.next_word) * 64,
+            reason: "sides from here on were not written; write every word in order".to_owned(),
+        })
+    }
+}
+
+/// Gives each bit of `keeping` the value of the bit below it, `carry` below the lowest.
+fn keep(above: u64, keeping: u64, carry: u64) -> u64 {
+    if keeping == u64::MAX {
+        return 0_u64.wrapping_sub(carry);
+    }
+    let mut kept = above;
+    let mut rest = keeping;
+    while rest != 0 {
+        let bit = rest.trailing_zeros();
+        let before = if bit == 0 {
+            carry
+        } else {
+            (kept >> (bit - 1)) & 1
+        };
+        kept = (kept & !(1 << bit)) | (before << bit);
+        rest &= rest - 1;
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rule of the definitions, bar by bar.
+    fn by_definition(differences: &[i32]) -> Vec<u32> {
+        let (mut side, mut found) = (0, Vec::new());
+        for (bar, difference) in differences.iter().enumerate() {
+            let sign = difference.signum();
+            if sign == 0 || sign == side {
+                continue;
+            }
+            if side != 0 {
+                found.push(bar as u32);
+            }
+            side = sign;
+        }
+        found
+    }
+
+    fn written(differences: &[i32], first_bar: usize, words_at_once: usize) -> Vec<u32> {
+        let words = differences.len().div_ceil(64);
+        let bit = |word: usize, is_set: &dyn Fn(i32) -> bool| {
+            let bars = differences.iter().skip(word * 64).take(64).enumerate();
+            bars.fold(0_u64, |bits, (bit, &d)| {
+                bits | (u64::from(is_set(d)) << bit)
+            })
+        };
+        let above: Vec<u64> = (0..words).map(|w| bit(w, &|d| d > 0)).collect();
+        let ties: Vec<u64> = (0..words).map(|w| bit(w, &|d| d == 0)).collect();
+        let mut found: Vec<u32> = Vec::new();
+        let mut writer = SideWriter::new(0, first_bar, differences.len(), &mut found);
+        for first in (0..words).step_by(words_at_once) {
+            let last = (first + words_at_once).min(words);
+            writer.write(first, &above[first..last], Some(&ties[first..last]));
+        }
+        writer.finish("test").unwrap();
+        found
+    }
+
+    #[test]
+    fn crossovers_follow_the_definition_across_word_boundaries() {
+        let mut state = 1_u64;
+        for (ties, bars) in [
+            (2, 1_000),
+            (40, 1_000),
+            (97, 777),
+            (100, 300),
+            (1, 64),
+            (3, 65),
+        ] {
+            let differences: Vec<i32> = (0..bars)
+                .map(|_| {
+                    state = state
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1);
+                    let draw = (state >> 33) % 100;
+                    if draw < ties {
+                        0
+                    } else if (state >> 50) & 1 == 0 {
+                        1
+                    } else {
+                        -1
+                    }
+                })
+                .collect();
+            let expected = by_definition(&differences);
+            for words_at_once in [1, 2, 7] {
+                assert_eq!(written(&differences, 0, words_at_once), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn warm_up_bits_are_ignored() {
+        let mut differences = vec![1; 200];
+        differences[..70].fill(-1);
+        assert_eq!(written(&differences, 70, 1), Vec::<u32>::new());
+        assert_eq!(written(&differences, 69, 1), vec![70]);
+    }
+
+    #[test]
+    fn missing_words_are_an_error() {
+        let mut found: Vec<u32> = Vec::new();
+        let writer = SideWriter::new(3, 0, 65, &mut found);
+        assert!(matches!(
+            writer.finish("lazy"),
+            Err(Error::EngineContract {
+                combination: 3,
+                bar: 0,
+                ..
+            })
+        ));
+        let mut writer = SideWriter::new(0, 0, 200, &mut found);
+        writer.write(1, &[0; 3], None);
+        assert!(writer.finish("gap").is_err());
+    }
+}

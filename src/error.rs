@@ -1,0 +1,258 @@
+//! The one error type: every variant carries the values that made it so, and says what to do.
+//!
+//! It stands apart because input is checked once, where it enters (`Series`, `Filter`, `Grid`, `Rules`);
+//! engines return only device errors and breaches of the engine contract.
+
+use std::path::PathBuf;
+
+/// The result of anything in this crate that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why an input was refused, or why an engine could not answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A series without bars.
+    #[error("the series has no bars: give at least one close")]
+    EmptySeries,
+
+    /// More bars than an index of 32 bits can count.
+    #[error("the series has {bars} bars, the limit is {limit}: split it")]
+    TooManyBars {
+        /// Bars given.
+        bars: usize,
+        /// Most bars a series can hold.
+        limit: usize,
+    },
+
+    /// A price that is NaN or infinite.
+    #[error(
+        "{column} of bar {bar} is {value}: prices must be finite; drop the bar or repair the file"
+    )]
+    NonFinitePrice {
+        /// Which column: `close`, `open`, `high`, `low` or `volume`.
+        column: &'static str,
+        /// Index of the bar.
+        bar: usize,
+        /// The value found.
+        value: f64,
+    },
+
+    /// A price that is zero or negative.
+    #[error(
+        "{column} of bar {bar} is {value}: prices must be above 0; drop the bar or shift the series"
+    )]
+    NonPositivePrice {
+        /// Which column.
+        column: &'static str,
+        /// Index of the bar.
+        bar: usize,
+        /// The value found.
+        value: f64,
+    },
+
+    /// A negative volume.
+    #[error("volume of bar {bar} is {value}: volumes must be 0 or more")]
+    NegativeVolume {
+        /// Index of the bar.
+        bar: usize,
+        /// The value found.
+        value: f64,
+    },
+
+    /// A tick that is not a positive finite price step.
+    #[error("a tick of {tick} is no price step: give a positive finite number, such as 0.01")]
+    InvalidTick {
+        /// The tick given.
+        tick: f64,
+    },
+
+    /// Columns of one series that differ in length.
+    #[error("column {column} has {length} values, the series has {bars} bars: they must be equal")]
+    UnequalLengths {
+        /// Which column.
+        column: &'static str,
+        /// Its length.
+        length: usize,
+        /// Bars of the series.
+        bars: usize,
+    },
+
+    /// A timestamp earlier than the one before it.
+    #[error(
+        "timestamp {timestamp} of bar {bar} is earlier than {before} of the bar before: sort the bars by time"
+    )]
+    UnsortedTimestamp {
+        /// Index of the later bar.
+        bar: usize,
+        /// Its timestamp, Unix milliseconds.
+        timestamp: i64,
+        /// Timestamp of the bar before.
+        before: i64,
+    },
+
+    /// Two bars with one timestamp.
+    #[error("bars {first} and {bar} have the same timestamp {timestamp}: keep one of them")]
+    DuplicateTimestamp {
+        /// Index of the earlier bar.
+        first: usize,
+        /// Index of the later bar.
+        bar: usize,
+        /// The timestamp, Unix milliseconds.
+        timestamp: i64,
+    },
+
+    /// A bar whose high or low contradicts its other prices.
+    #[error(
+        "bar {bar} has open {open}, high {high}, low {low}, close {close}: high must be the largest and \
+         low the smallest; check the order of the columns"
+    )]
+    ImpossibleBar {
+        /// Index of the bar.
+        bar: usize,
+        /// Open price.
+        open: f64,
+        /// High price.
+        high: f64,
+        /// Low price.
+        low: f64,
+        /// Close price.
+        close: f64,
+    },
+
+    /// A period of zero bars.
+    #[error("filter {filter} has a period of 0: periods start at 1 bar")]
+    ZeroPeriod {
+        /// Name of the filter.
+        filter: String,
+    },
+
+    /// A period above what the crate counts without overflow.
+    #[error("filter {filter} has a period of {period} bars, the limit is {limit}")]
+    PeriodTooLarge {
+        /// Name of the filter.
+        filter: String,
+        /// The period given.
+        period: usize,
+        /// The largest period.
+        limit: usize,
+    },
+
+    /// A filter that has no value on any bar of the series.
+    #[error("filter {filter} needs {needed} bars, the series has {bars}: shorten it or add bars")]
+    PeriodTooLong {
+        /// Name of the filter.
+        filter: String,
+        /// Bars until the first value.
+        needed: usize,
+        /// Bars of the series.
+        bars: usize,
+    },
+
+    /// A custom kernel without weights.
+    #[error("kernel {filter} has no weights: give at least one")]
+    EmptyKernel {
+        /// Name of the filter.
+        filter: String,
+    },
+
+    /// A custom weight that is NaN or infinite, or too far from 1 to sum safely.
+    #[error(
+        "weight {index} of kernel {filter} is {value}: weights must be 0 or between 1e-60 and 1e60 in size"
+    )]
+    InvalidWeight {
+        /// Name of the filter.
+        filter: String,
+        /// Index of the weight, oldest first.
+        index: usize,
+        /// The weight found.
+        value: f64,
+    },
+
+    /// Text that names no filter.
+    #[error(
+        "cannot read filters from '{text}': {reason}; write for example hma:20..=200:20 or sma:5,10"
+    )]
+    InvalidSpec {
+        /// The text given.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+
+    /// A grid without combinations.
+    #[error("the grid has no combinations ({refused} refused by its constraint): widen it")]
+    EmptyGrid {
+        /// Combinations that the constraint refused.
+        refused: usize,
+    },
+
+    /// A rule that contradicts itself or the series.
+    #[error("invalid rules: {reason}")]
+    InvalidRules {
+        /// What is wrong and what to do.
+        reason: String,
+    },
+
+    /// An output slice of another length than the input.
+    #[error(
+        "the output has {found} values, {expected} are needed: pass a slice as long as the input"
+    )]
+    OutputLength {
+        /// Length needed.
+        expected: usize,
+        /// Length given.
+        found: usize,
+    },
+
+    /// An engine broke the contract of [`Backend`](crate::Backend).
+    #[error("engine {engine} broke its contract at combination {combination}, bar {bar}: {reason}")]
+    EngineContract {
+        /// Name of the engine.
+        engine: String,
+        /// Index of the combination in the grid.
+        combination: usize,
+        /// The bar concerned.
+        bar: usize,
+        /// What it did.
+        reason: String,
+    },
+
+    /// Certified trades asked of an engine that states no bound.
+    #[error(
+        "engine {engine} states no error bound, so its trades are not certified: judge it with the parity report"
+    )]
+    Uncertified {
+        /// Name of the engine.
+        engine: String,
+    },
+
+    /// An engine that could not be started or was lost.
+    #[error("engine {engine}: {reason}")]
+    Engine {
+        /// Name of the engine.
+        engine: String,
+        /// What happened and what to do.
+        reason: String,
+    },
+
+    /// A file that could not be read or written.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+
+    /// A line of a price file that could not be read.
+    #[error("{path}, line {line}: {reason}", path = path.display())]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+}

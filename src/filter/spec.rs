@@ -1,0 +1,120 @@
+//! The text form of filters: `hma:20..=200:20`, `hma:9,16,55`, `sma:5`.
+
+use super::{Filter, RootRounding};
+use crate::error::{Error, Result};
+
+/// Most filters that one text may name.
+const MAX_FILTERS: usize = 1_000_000;
+
+/// Reads filters from text: a kind, a colon, and periods as a list or a range with an optional step.
+///
+/// Kinds: `sma`, `wma`, `hma`, `hma-nearest` (root rounded to nearest), `hma3`. The order of the text is the
+/// order of the filters.
+///
+/// # Errors
+/// [`Error::InvalidSpec`] with what is wrong, or the error of the filter's constructor.
+///
+/// # Examples
+/// ```
+/// let names = |text| -> Result<Vec<String>, crosscheck::Error> {
+///     Ok(crosscheck::parse_filters(text)?.iter().map(ToString::to_string).collect())
+/// };
+/// assert_eq!(names("hma:20..=60:20")?, ["hma:20", "hma:40", "hma:60"]);
+/// assert_eq!(names("hma:9,16,55")?, ["hma:9", "hma:16", "hma:55"]);
+/// assert_eq!(names("sma:2..4")?, ["sma:2", "sma:3"]);
+/// # Ok::<(), crosscheck::Error>(())
+/// ```
+pub fn parse_filters(text: &str) -> Result<Vec<Filter>> {
+    let refuse = |reason: String| Error::InvalidSpec {
+        text: text.to_owned(),
+        reason,
+    };
+    let (kind, periods) = text
+        .trim()
+        .split_once(':')
+        .ok_or_else(|| refuse("no ':' between kind and periods".to_owned()))?;
+    let make: fn(usize) -> Result<Filter> = match kind {
+        "sma" => Filter::sma,
+        "wma" => Filter::wma,
+        "hma" => Filter::hma,
+        "hma-nearest" => |period| Filter::hma_rounded(period, RootRounding::Nearest),
+        "hma3" => Filter::hma3,
+        _ => {
+            let known = "sma, wma, hma, hma-nearest, hma3";
+            return Err(refuse(format!(
+                "no filter kind '{kind}', the kinds are {known}"
+            )));
+        }
+    };
+    parse_periods(periods)
+        .map_err(refuse)?
+        .into_iter()
+        .map(make)
+        .collect()
+}
+
+fn parse_periods(text: &str) -> std::result::Result<Vec<usize>, String> {
+    let Some((first, rest)) = text.split_once("..") else {
+        return text.split(',').map(parse_period).collect();
+    };
+    let (last, step) = rest.split_once(':').unwrap_or((rest, "1"));
+    let (last, is_inclusive) = match last.strip_prefix('=') {
+        Some(last) => (last, true),
+        None => (last, false),
+    };
+    let (first, last, step) = (
+        parse_period(first)?,
+        parse_period(last)?,
+        parse_period(step)?,
+    );
+    if step == 0 {
+        return Err("a step of 0 never ends".to_owned());
+    }
+    let end = if is_inclusive {
+        last.saturating_add(1)
+    } else {
+        last
+    };
+    if first >= end {
+        return Err(format!("the range {text} is empty"));
+    }
+    let count = (end - first).div_ceil(step);
+    if count > MAX_FILTERS {
+        return Err(format!("{count} filters, the limit is {MAX_FILTERS}"));
+    }
+    Ok((first..end).step_by(step).collect())
+}
+
+fn parse_period(text: &str) -> std::result::Result<usize, String> {
+    let text = text.trim();
+    text.parse()
+        .map_err(|_| format!("'{text}' is no whole number of bars"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_text_is_refused_with_the_reason() {
+        for (text, reason) in [
+            ("hma", "no ':'"),
+            ("ema:5", "no filter kind 'ema'"),
+            ("hma:5..=4", "empty"),
+            ("hma:5..5", "empty"),
+            ("hma:1..=9:0", "never ends"),
+            ("hma:2.5", "no whole number"),
+            ("hma:-1", "no whole number"),
+            ("hma:1,,2", "no whole number"),
+            ("hma:1..=99999999999", "limit"),
+            ("hma:", "no whole number"),
+        ] {
+            let error = parse_filters(text).unwrap_err().to_string();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+        assert!(matches!(
+            parse_filters("hma:0"),
+            Err(Error::ZeroPeriod { .. })
+        ));
+    }
+}

@@ -1,0 +1,96 @@
+//! Adds up the trades of one combination while its crossovers stream in; the sweep's hot path for money.
+
+use super::{Position, Trade};
+use crate::crossover::{CrossoverSink, Side};
+use crate::rules::Rules;
+
+/// The result of one combination.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct Totals {
+    /// Trades, the open one included.
+    pub trades: u64,
+    /// Sum of the trades' PnL, in the order of their entries: percent of the entry price, not compounded.
+    pub pnl_pct: f64,
+    /// Trades with a PnL above 0.
+    pub wins: u64,
+    /// Whether the last trade was still open at the last bar and marked there.
+    pub has_open_trade: bool,
+}
+
+/// Adds up the trades of one combination as its crossovers come in; holds no list.
+#[derive(Debug)]
+pub(crate) struct Ledger<'a> {
+    position: Position<'a>,
+    totals: Totals,
+}
+
+impl<'a> Ledger<'a> {
+    pub(crate) fn new(closes: &'a [f64], rules: &Rules) -> Self {
+        Self {
+            position: Position::new(closes, rules),
+            totals: Totals::default(),
+        }
+    }
+
+    /// Closes the open trade at the last close.
+    pub(crate) fn finish(mut self) -> Totals {
+        let last = self.position.last_bar();
+        if let Some(trade) = self.position.turn(last, true) {
+            self.add(&trade);
+            self.totals.has_open_trade = true;
+        }
+        self.totals
+    }
+
+    fn add(&mut self, trade: &Trade) {
+        self.totals.trades += 1;
+        self.totals.pnl_pct += trade.pnl_pct;
+        self.totals.wins += u64::from(trade.pnl_pct > 0.0);
+    }
+}
+
+impl CrossoverSink for Ledger<'_> {
+    fn arm(&mut self, _: u32, side: Side) {
+        self.position.side = Some(side);
+    }
+
+    fn crossovers(&mut self, bars: &[u32]) {
+        for &bar in bars {
+            if let Some(trade) = self.position.turn(bar, false) {
+                self.add(&trade);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::TradeList;
+    use super::*;
+
+    #[test]
+    fn ledger_and_list_agree_bit_for_bit() {
+        let walk = crate::random_walk(500, 1).unwrap();
+        let rules = Rules::published();
+        let bars: Vec<u32> = (3..499).step_by(7).collect();
+        let mut ledger = Ledger::new(walk.closes(), &rules);
+        let mut list = TradeList::new(walk.closes(), &rules);
+        for sink in [&mut ledger as &mut dyn CrossoverSink, &mut list] {
+            sink.arm(1, Side::Long);
+            sink.crossovers(&bars[..10]);
+            sink.crossovers(&bars[10..]);
+        }
+        let (totals, trades) = (ledger.finish(), list.finish());
+        assert_eq!(totals.trades, trades.len() as u64);
+        assert_eq!(
+            totals.pnl_pct,
+            trades.iter().map(|t| t.pnl_pct).sum::<f64>()
+        );
+        assert_eq!(
+            totals.wins,
+            trades.iter().filter(|t| t.pnl_pct > 0.0).count() as u64
+        );
+    }
+}
