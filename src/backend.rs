@@ -2,9 +2,13 @@
 
 mod matrix;
 mod naive;
+mod pool;
+mod sequential;
 
 pub use matrix::{FilterMatrix, decide_row};
 pub use naive::Naive;
+pub use pool::Pool;
+pub use sequential::Sequential;
 
 use crate::crossover::SideWriter;
 use crate::diagnostics::Diagnostics;

@@ -15,7 +15,7 @@ mod series;
 mod sweep;
 mod trade;
 
-pub use backend::{Backend, FilterMatrix, Naive, decide_row};
+pub use backend::{Backend, FilterMatrix, Naive, Pool, Sequential, decide_row};
 pub use crossover::{CrossoverSink, Decision, Predicate, Side, SideWriter, Stage};
 pub use diagnostics::Diagnostics;
 pub use error::{Error, Result};
