@@ -1,3 +1,7 @@
-//! The command line `crosscheck`.
+//! The command line `crosscheck`: sweeps, trades and the speed ladder from a terminal.
 
-fn main() {}
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::run()
+}

@@ -1,0 +1,47 @@
+//! Engines by the name of their rung.
+
+use crosscheck::{Backend, Naive};
+
+use super::{Failure, Outcome};
+
+/// The names that `--engine` and `--engines` know, slowest first.
+pub(crate) const NAMES: &[&str] = &["m0"];
+
+/// The fastest engine that needs no device.
+pub(crate) const DEFAULT: &str = "m0";
+
+/// An engine and the number of threads that it computes on.
+pub(crate) struct Engine {
+    pub(crate) backend: Box<dyn Backend>,
+    pub(crate) threads: usize,
+}
+
+impl Engine {
+    /// Makes the engine of a name; `threads` is for those that have a pool, all cores where it is left out.
+    pub(crate) fn by_name(name: &str, threads: Option<usize>) -> Outcome<Self> {
+        if threads == Some(0) {
+            return Err(Failure::Usage(
+                "0 threads compute nothing: give 1 or more".to_owned(),
+            ));
+        }
+        match name {
+            "m0" => Ok(Self::single(Naive::new())),
+            _ => Err(Failure::Usage(format!(
+                "no engine '{name}', this build has {}",
+                NAMES.join(", ")
+            ))),
+        }
+    }
+
+    /// Returns the engine's name.
+    pub(crate) fn name(&self) -> &str {
+        self.backend.name()
+    }
+
+    fn single(backend: impl Backend + 'static) -> Self {
+        Self {
+            backend: Box::new(backend),
+            threads: 1,
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Why a command failed, and the exit code that says whose fault it was.
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::process::ExitCode;
+
+use crosscheck::Error;
+
+/// The result of a command.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line was at fault: exit code 2.
+    Usage(String),
+    /// The data, a file or an engine was at fault: exit code 1.
+    Data(String),
+    /// The reader of our output went away, as `head` does: no fault at all.
+    Closed,
+}
+
+impl Failure {
+    /// Names the file that could not be read or written.
+    pub(crate) fn file(path: &Path, source: io::Error) -> Self {
+        let path = path.to_path_buf();
+        Self::Data(Error::Io { path, source }.to_string())
+    }
+
+    /// Says it on the standard error and returns the exit code.
+    pub(crate) fn report(self) -> ExitCode {
+        match self {
+            Self::Usage(reason) => {
+                eprintln!("error: {reason}\n\nFor more information, try '--help'.");
+                ExitCode::from(2)
+            }
+            Self::Data(reason) => {
+                eprintln!("error: {reason}");
+                ExitCode::FAILURE
+            }
+            Self::Closed => ExitCode::SUCCESS,
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let reason = error.to_string();
+        match error {
+            Error::InvalidSpec { .. }
+            | Error::ZeroPeriod { .. }
+            | Error::PeriodTooLarge { .. }
+            | Error::EmptyGrid { .. }
+            | Error::InvalidRules { .. }
+            | Error::InvalidTick { .. } => Self::Usage(reason),
+            _ => Self::Data(reason),
+        }
+    }
+}
+
+/// Failures to write to the standard output.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == ErrorKind::BrokenPipe {
+            return Self::Closed;
+        }
+        Self::Data(format!("cannot write to the standard output: {error}"))
+    }
+}

@@ -1,0 +1,237 @@
+//! `crosscheck ladder`: every engine held against M0 by its trades, then timed on one grid.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use crosscheck::{Backend, Error, Grid, Naive, Rules, Series, Trade, random_walk};
+use serde::Serialize;
+
+use super::engines::{self, Engine};
+use super::table::{Table, grouped};
+use super::{Failure, Outcome};
+
+const FAST: &str = "hma:20..=200:20";
+const SLOW: &str = "hma3:24..=192:24";
+const RUNS: usize = 3;
+
+/// Combinations that stand for all where M0 is timed.
+const SAMPLE: usize = 5;
+
+/// Prove that the engines agree, then time each on the same 80 combinations.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Bars of the random walk
+    #[arg(long, default_value_t = 150_000)]
+    bars: usize,
+
+    /// Engines to compare with M0, separated by commas
+    #[arg(long, value_delimiter = ',', default_values = engines::NAMES)]
+    engines: Vec<String>,
+
+    /// Threads of an engine that has a pool; all cores where left out
+    #[arg(long)]
+    threads: Option<usize>,
+
+    /// Also write the ladder to this JSON file
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+/// One engine's row.
+#[derive(Debug, Serialize)]
+struct Rung {
+    engine: String,
+    combinations_per_s: f64,
+    seconds: f64,
+    strict: bool,
+    ratio_to_m0: f64,
+    extrapolated: bool,
+    threads: usize,
+    bars: usize,
+    combinations: usize,
+    trades_compared: usize,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
+    let engines: Vec<Engine> = args
+        .engines
+        .iter()
+        .map(|name| Engine::by_name(name.trim(), args.threads))
+        .collect::<Outcome<_>>()?;
+    let series = random_walk(args.bars, 42)?;
+    let grid = Grid::parse(FAST, SLOW)?;
+    let gates = gate(&engines, &series, &grid)?;
+    let m0 = time_m0(&series, &grid)?;
+    let mut rungs = Vec::new();
+    for (engine, &trades_compared) in engines.iter().zip(&gates) {
+        let extrapolated = engine.name() == "m0";
+        let seconds = if extrapolated {
+            m0
+        } else {
+            time(engine.backend.as_ref(), &series, &grid)?
+        };
+        rungs.push(Rung {
+            engine: engine.name().to_owned(),
+            combinations_per_s: grid.combinations() as f64 / seconds,
+            seconds,
+            strict: true,
+            ratio_to_m0: m0 / seconds,
+            extrapolated,
+            threads: engine.threads,
+            bars: series.bars(),
+            combinations: grid.combinations(),
+            trades_compared,
+        });
+    }
+    if let Some(path) = &args.json {
+        write_json(path, &rungs)?;
+    }
+    print(out, &rungs, &grid, &series)
+}
+
+/// Holds every engine's trades against M0's before anything is timed; returns how many were compared for each.
+fn gate(engines: &[Engine], series: &Series, grid: &Grid) -> Outcome<Vec<usize>> {
+    let rules = Rules::default();
+    let reference = Naive::new().trades(series, grid, &rules)?;
+    let compared: usize = reference.iter().map(Vec::len).sum();
+    if compared == 0 {
+        let reason = format!(
+            "no trade on {} bars, so nothing would be proven: raise --bars",
+            series.bars()
+        );
+        return Err(Failure::Usage(reason));
+    }
+    for engine in engines {
+        let lists = engine.backend.trades(series, grid, &rules)?;
+        let pairs = reference.iter().zip(&lists).enumerate();
+        for (combination, (expected, found)) in pairs {
+            if let Some(bar) = first_difference(expected, found) {
+                return Err(Failure::from(Error::EngineContract {
+                    engine: engine.name().to_owned(),
+                    combination,
+                    bar,
+                    reason: "its trades are not those of m0".to_owned(),
+                }));
+            }
+        }
+    }
+    Ok(vec![compared; engines.len()])
+}
+
+/// The entry bar of the first trade in which two lists differ.
+fn first_difference(expected: &[Trade], found: &[Trade]) -> Option<usize> {
+    let same = expected
+        .iter()
+        .zip(found)
+        .take_while(|(a, b)| a == b)
+        .count();
+    let longer = if expected.len() > same {
+        expected
+    } else {
+        found
+    };
+    longer.get(same).map(|trade| trade.entry_bar as usize)
+}
+
+/// Best of a few runs of the whole grid, in seconds; the first run warms up and is not counted.
+fn time(backend: &dyn Backend, series: &Series, grid: &Grid) -> Outcome<f64> {
+    let rules = Rules::default();
+    let mut best = f64::INFINITY;
+    for run in 0..=RUNS {
+        let start = Instant::now();
+        let sweep = backend.sweep(series, grid, &rules)?;
+        let seconds = start.elapsed().as_secs_f64();
+        std::hint::black_box(sweep);
+        if run > 0 {
+            best = best.min(seconds);
+        }
+    }
+    Ok(best)
+}
+
+/// M0 shares nothing between combinations, so a few that are spread over the grid stand for all.
+fn time_m0(series: &Series, grid: &Grid) -> Outcome<f64> {
+    let pairs: Vec<_> = spread(grid.combinations(), SAMPLE)
+        .into_iter()
+        .map(|combination| grid.combination(combination))
+        .map(|(fast, slow)| (fast.clone(), slow.clone()))
+        .collect();
+    let sample = Grid::from_pairs(&pairs)?;
+    let seconds = time(&Naive::new(), series, &sample)?;
+    Ok(seconds * grid.combinations() as f64 / sample.combinations() as f64)
+}
+
+/// Indices spread evenly by the golden ratio: no stride of theirs falls in step with the rows of the grid.
+fn spread(combinations: usize, sample: usize) -> Vec<usize> {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    let at = |k: usize| ((k as f64 + 0.5) * GOLDEN).fract() * combinations as f64;
+    (0..sample).map(|k| at(k) as usize).collect()
+}
+
+fn write_json(path: &PathBuf, rungs: &[Rung]) -> Outcome {
+    let mut text = serde_json::to_string_pretty(rungs)
+        .map_err(|error| Failure::Data(format!("cannot write the ladder as JSON: {error}")))?;
+    text.push('\n');
+    fs::write(path, text).map_err(|error| Failure::file(path, error))
+}
+
+fn print(out: &mut dyn Write, rungs: &[Rung], grid: &Grid, series: &Series) -> Outcome {
+    let columns = [
+        "engine",
+        "combinations/s",
+        "seconds",
+        "x m0",
+        "threads",
+        "strict",
+    ];
+    let mut table = Table::new(&columns, 1);
+    for rung in rungs {
+        let mark = if rung.extrapolated { "*" } else { "" };
+        table.push([
+            format!("{}{mark}", rung.engine),
+            format!("{:.1}", rung.combinations_per_s),
+            format!("{:.4}", rung.seconds),
+            format!("{:.1}", rung.ratio_to_m0),
+            rung.threads.to_string(),
+            (if rung.strict { "equal" } else { "differs" }).to_owned(),
+        ]);
+    }
+    let trades = rungs.first().map_or(0, |rung| rung.trades_compared);
+    writeln!(
+        out,
+        "{FAST} x {SLOW}: {} combinations on {} bars of the random walk, seed 42",
+        grid.combinations(),
+        grouped(series.bars() as u64)
+    )?;
+    writeln!(
+        out,
+        "{} trades of each engine compared with m0 before timing\n",
+        grouped(trades as u64)
+    )?;
+    table.print(out)?;
+    if rungs.iter().any(|rung| rung.extrapolated) {
+        writeln!(
+            out,
+            "\n* extrapolated from {SAMPLE} combinations spread over the grid"
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sample_is_spread_over_both_axes() {
+        let found = spread(80, SAMPLE);
+        let (fast, slow): (Vec<_>, Vec<_>) = found.iter().map(|i| (i / 8, i % 8)).unzip();
+        for axis in [fast, slow] {
+            let distinct: std::collections::HashSet<_> = axis.iter().collect();
+            assert_eq!(distinct.len(), SAMPLE, "{found:?}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Aligned tables of text: names to the left, numbers to the right.
+
+use std::io::{self, Write};
+
+/// A table that is aligned when it is printed.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    rows: Vec<Vec<String>>,
+    left: usize,
+}
+
+impl Table {
+    /// Makes a table of the named columns; the first `left` are aligned to the left.
+    pub(crate) fn new(columns: &[&str], left: usize) -> Self {
+        let head = columns.iter().map(ToString::to_string).collect();
+        Self {
+            rows: vec![head],
+            left,
+        }
+    }
+
+    /// Adds a row.
+    pub(crate) fn push(&mut self, row: impl IntoIterator<Item = String>) {
+        self.rows.push(row.into_iter().collect());
+    }
+
+    /// Prints it, two spaces between the columns, none at the ends.
+    pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
+        let width = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.rows[0].len()).map(width).collect();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                if column > 0 {
+                    line.push_str("  ");
+                }
+                let pad = " ".repeat(width - cell.chars().count());
+                let is_left = column < self.left;
+                line.extend(if is_left {
+                    [cell.as_str(), &pad]
+                } else {
+                    [&pad, cell.as_str()]
+                });
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a whole number with a comma every three digits.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let mut table = Table::new(&["name", "trades"], 1);
+        table.push(["hma:20".to_owned(), "7".to_owned()]);
+        table.push(["a".to_owned(), "12,345".to_owned()]);
+        let mut text = Vec::new();
+        table.print(&mut text).unwrap();
+        let expected = "name    trades\nhma:20       7\na       12,345\n";
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
+    }
+
+    #[test]
+    fn thousands_are_grouped() {
+        let texts = [0, 999, 1_000, 1_234_567].map(grouped);
+        assert_eq!(texts, ["0", "999", "1,000", "1,234,567"]);
+    }
+}
