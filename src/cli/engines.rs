@@ -1,14 +1,14 @@
 //! Engines by the name of their rung.
 
-use crosscheck::{Backend, Naive};
+use crosscheck::{Backend, Naive, Pool, Sequential};
 
 use super::{Failure, Outcome};
 
 /// The names that `--engine` and `--engines` know, slowest first.
-pub(crate) const NAMES: &[&str] = &["m0"];
+pub(crate) const NAMES: &[&str] = &["m0", "m2", "m4"];
 
 /// The fastest engine that needs no device.
-pub(crate) const DEFAULT: &str = "m0";
+pub(crate) const DEFAULT: &str = "m4";
 
 /// An engine and the number of threads that it computes on.
 pub(crate) struct Engine {
@@ -26,6 +26,8 @@ impl Engine {
         }
         match name {
             "m0" => Ok(Self::single(Naive::new())),
+            "m2" => Ok(Self::single(Sequential::new())),
+            "m4" => Ok(Self::pool(threads)),
             _ => Err(Failure::Usage(format!(
                 "no engine '{name}', this build has {}",
                 NAMES.join(", ")
@@ -36,6 +38,14 @@ impl Engine {
     /// Returns the engine's name.
     pub(crate) fn name(&self) -> &str {
         self.backend.name()
+    }
+
+    fn pool(threads: Option<usize>) -> Self {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            backend: Box::new(Pool::new(threads)),
+            threads: threads.unwrap_or_else(cores),
+        }
     }
 
     fn single(backend: impl Backend + 'static) -> Self {
