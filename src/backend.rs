@@ -10,7 +10,7 @@ pub use naive::Naive;
 pub use pool::Pool;
 pub use sequential::Sequential;
 
-use crate::crossover::SideWriter;
+use crate::crossover::{CrossoverSink, SideWriter};
 use crate::diagnostics::Diagnostics;
 use crate::error::Result;
 use crate::grid::Grid;
@@ -18,7 +18,7 @@ use crate::question::Question;
 use crate::rules::Rules;
 use crate::series::Series;
 use crate::sweep::Sweep;
-use crate::trade::{Ledger, Trade, TradeList};
+use crate::trade::{self, Ledger, Market, Totals, Trade, TradeBuilder};
 
 /// An engine: it says on which bars fast is above slow, and nothing else.
 ///
@@ -69,19 +69,24 @@ pub trait Backend: Send + Sync {
     /// Sweeps the grid: trades, PnL and wins of every combination.
     ///
     /// # Errors
-    /// [`PeriodTooLong`](crate::Error::PeriodTooLong), device faults, and
+    /// [`PeriodTooLong`](crate::Error::PeriodTooLong), [`MissingOpens`](crate::Error::MissingOpens), device faults, and
     /// [`EngineContract`](crate::Error::EngineContract) where the engine left sides unwritten.
     fn sweep(&self, series: &Series, grid: &Grid, rules: &Rules) -> Result<Sweep> {
         let question = Question::new(series, grid)?;
-        let mut ledgers: Vec<_> = (0..grid.combinations())
-            .map(|_| Ledger::new(series.closes(), rules))
-            .collect();
-        let mut writers = question.writers(&mut ledgers);
-        let diagnostics = self.sides(&question, &mut writers)?;
-        writers
+        rules.check(series)?;
+        if rules.is_plain() {
+            let ledger = || Ledger::new(series.closes(), rules);
+            let (ledgers, diagnostics) = collect(self, &question, ledger)?;
+            let totals = ledgers.into_iter().map(Ledger::finish).collect();
+            return Ok(Sweep::new(grid, totals, diagnostics));
+        }
+        let market = Market::new(series, rules, series.bars());
+        let builder = || TradeBuilder::new(market, rules, Totals::default());
+        let (builders, diagnostics) = collect(self, &question, builder)?;
+        let totals = builders
             .into_iter()
-            .try_for_each(|writer| writer.finish(self.name()))?;
-        let totals = ledgers.into_iter().map(Ledger::finish).collect();
+            .map(|b| trade::totals(b, rules))
+            .collect();
         Ok(Sweep::new(grid, totals, diagnostics))
     }
 
@@ -91,15 +96,11 @@ pub trait Backend: Send + Sync {
     /// Those of [`Backend::sweep`].
     fn trades(&self, series: &Series, grid: &Grid, rules: &Rules) -> Result<Vec<Vec<Trade>>> {
         let question = Question::new(series, grid)?;
-        let mut lists: Vec<_> = (0..grid.combinations())
-            .map(|_| TradeList::new(series.closes(), rules))
-            .collect();
-        let mut writers = question.writers(&mut lists);
-        self.sides(&question, &mut writers)?;
-        writers
-            .into_iter()
-            .try_for_each(|writer| writer.finish(self.name()))?;
-        Ok(lists.into_iter().map(TradeList::finish).collect())
+        rules.check(series)?;
+        let market = Market::new(series, rules, series.bars());
+        let builder = || TradeBuilder::new(market, rules, Vec::new());
+        let (builders, _) = collect(self, &question, builder)?;
+        Ok(builders.into_iter().map(|b| b.finish().0).collect())
     }
 
     /// Lists the bars on which the side changes, for every combination, in the order of the grid.
@@ -108,12 +109,23 @@ pub trait Backend: Send + Sync {
     /// Those of [`Backend::sweep`].
     fn crossovers(&self, series: &Series, grid: &Grid) -> Result<Vec<Vec<u32>>> {
         let question = Question::new(series, grid)?;
-        let mut found = vec![Vec::new(); grid.combinations()];
-        let mut writers = question.writers(&mut found);
-        self.sides(&question, &mut writers)?;
-        writers
-            .into_iter()
-            .try_for_each(|writer| writer.finish(self.name()))?;
-        Ok(found)
+        Ok(collect(self, &question, Vec::new)?.0)
     }
+}
+
+/// Runs an engine into one new sink a combination.
+pub(crate) fn collect<B: Backend + ?Sized, S: CrossoverSink>(
+    backend: &B,
+    question: &Question<'_>,
+    sink: impl Fn() -> S,
+) -> Result<(Vec<S>, Diagnostics)> {
+    let mut sinks: Vec<S> = (0..question.grid().combinations())
+        .map(|_| sink())
+        .collect();
+    let mut writers = question.writers(&mut sinks);
+    let diagnostics = backend.sides(question, &mut writers)?;
+    writers
+        .into_iter()
+        .try_for_each(|writer| writer.finish(backend.name()))?;
+    Ok((sinks, diagnostics))
 }

@@ -194,6 +194,12 @@ pub enum Error {
         reason: String,
     },
 
+    /// Fills at the next bar's open, on a series without opens.
+    #[error(
+        "fills at the next open need opens, the series has none: add them with `with_opens`, or fill at a close"
+    )]
+    MissingOpens,
+
     /// An output slice of another length than the input.
     #[error(
         "the output has {found} values, {expected} are needed: pass a slice as long as the input"

@@ -24,7 +24,7 @@ pub use filter::{
 };
 pub use grid::Grid;
 pub use question::Question;
-pub use rules::Rules;
+pub use rules::{Compounding, Direction, FeeFormula, Fill, FirstSide, OpenTrade, Rules};
 pub use series::{MAX_BARS, Reading, Series, random_walk};
 pub use sweep::{Sweep, SweepRow};
 pub use trade::{Totals, Trade};

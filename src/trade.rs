@@ -1,11 +1,19 @@
 //! The one place where money is counted: from crossovers to trades, in `f64`, for every engine alike.
 
+mod account;
+mod builder;
+mod costs;
 mod ledger;
 
+pub(crate) use account::totals;
+pub(crate) use builder::{Market, TradeBuilder};
+use costs::pnl_pct;
 pub(crate) use ledger::Ledger;
 pub use ledger::Totals;
 
-use crate::crossover::{CrossoverSink, Side};
+#[cfg(test)]
+use crate::crossover::CrossoverSink;
+use crate::crossover::Side;
 use crate::rules::Rules;
 
 /// A round trip, or the position still open at the end, marked at the last close.
@@ -18,20 +26,24 @@ pub struct Trade {
     pub exit_bar: u32,
     /// Which way it faces.
     pub side: Side,
-    /// Price of the entry.
+    /// Price of the entry, slippage included.
     pub entry_price: f64,
-    /// Price of the exit, or the last close where the trade is still open.
+    /// Price of the exit, slippage included, or the last close where the trade is still open.
     pub exit_price: f64,
-    /// `side * (exit/entry - 1) * 100`, minus the fee: percent of the entry price.
+    /// `side * (exit/entry - 1) * 100`, minus the fees by the rules' [`FeeFormula`](crate::FeeFormula): percent of the
+    /// stake.
     pub pnl_pct: f64,
+    /// The fees paid, in percent of the stake.
+    pub fees_pct: f64,
     /// Whether it was still open at the last bar.
     pub is_open: bool,
 }
 
-/// PnL of a round trip in percent of the entry price; every engine's money comes from this line.
-#[inline(always)]
-fn pnl_pct(sign: f64, entry: f64, exit: f64, fee_pct: f64) -> f64 {
-    sign * (exit / entry - 1.0) * 100.0 - fee_pct
+impl Trade {
+    /// Returns how many bars it was held: from fill to fill.
+    pub fn bars(&self) -> u32 {
+        self.exit_bar - self.entry_bar
+    }
 }
 
 /// The side after each crossover, and the entry of the trade that is open.
@@ -68,6 +80,7 @@ impl<'a> Position<'a> {
             entry_price,
             exit_price,
             pnl_pct,
+            fees_pct: self.fee_pct,
             is_open,
         })
     }
@@ -77,38 +90,35 @@ impl<'a> Position<'a> {
     }
 }
 
-/// Lists the trades of one combination.
+/// Lists the trades of one combination under the default rules, which the ledger is tested against.
+#[cfg(test)]
 #[derive(Debug)]
-pub(crate) struct TradeList<'a> {
-    position: Position<'a>,
-    trades: Vec<Trade>,
-}
+pub(crate) struct TradeList<'a>(TradeBuilder<'a, Vec<Trade>>);
 
+#[cfg(test)]
 impl<'a> TradeList<'a> {
     pub(crate) fn new(closes: &'a [f64], rules: &Rules) -> Self {
-        Self {
-            position: Position::new(closes, rules),
-            trades: Vec::new(),
-        }
+        assert!(rules.is_plain());
+        Self(TradeBuilder::new(
+            Market::of_closes(closes),
+            rules,
+            Vec::new(),
+        ))
     }
 
-    /// Closes the open trade at the last close.
-    pub(crate) fn finish(mut self) -> Vec<Trade> {
-        let last = self.position.last_bar();
-        self.trades.extend(self.position.turn(last, true));
-        self.trades
+    pub(crate) fn finish(self) -> Vec<Trade> {
+        self.0.finish().0
     }
 }
 
+#[cfg(test)]
 impl CrossoverSink for TradeList<'_> {
-    fn arm(&mut self, _: u32, side: Side) {
-        self.position.side = Some(side);
+    fn arm(&mut self, bar: u32, side: Side) {
+        self.0.arm(bar, side);
     }
 
     fn crossovers(&mut self, bars: &[u32]) {
-        for &bar in bars {
-            self.trades.extend(self.position.turn(bar, false));
-        }
+        self.0.crossovers(bars);
     }
 }
 

@@ -9,14 +9,22 @@ use crate::rules::Rules;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Totals {
-    /// Trades, the open one included.
+    /// Trades, the open one included unless the rules exclude it.
     pub trades: u64,
     /// Sum of the trades' PnL, in the order of their entries: percent of the entry price, not compounded.
     pub pnl_pct: f64,
     /// Trades with a PnL above 0.
     pub wins: u64,
-    /// Whether the last trade was still open at the last bar and marked there.
+    /// Whether the last trade was still open at the last bar.
     pub has_open_trade: bool,
+    /// Fees of the counted trades, in percent of the stake.
+    pub fees_pct: f64,
+    /// Signals whose fill would be after the last bar.
+    pub unfilled: u64,
+    /// PnL multiplied up, in percent of the starting equity, never below -100; `None` unless the rules compound.
+    pub compounded_pct: Option<f64>,
+    /// Bar on which a compounding account reached 0, which ended its trading.
+    pub ruined_at: Option<u32>,
 }
 
 /// Adds up the trades of one combination as its crossovers come in; holds no list.
@@ -41,6 +49,7 @@ impl<'a> Ledger<'a> {
             self.add(&trade);
             self.totals.has_open_trade = true;
         }
+        self.totals.fees_pct = self.totals.trades as f64 * self.position.fee_pct;
         self.totals
     }
 
