@@ -2,6 +2,14 @@
 //!
 //! Expected values are those of the case list: exact rational arithmetic, rounded once.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    clippy::pedantic,
+    unreachable_pub,
+    dead_code
+)]
+
 #[path = "support/scripted.rs"]
 mod scripted;
 

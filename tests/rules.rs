@@ -1,5 +1,13 @@
 //! Every choice of the rules against the bar-by-bar reference, on scripted signals and on real filters.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    clippy::pedantic,
+    unreachable_pub,
+    dead_code
+)]
+
 #[path = "support/plain_book.rs"]
 mod plain_book;
 #[path = "support/scripted.rs"]

@@ -145,13 +145,9 @@ pub fn book(series: &Series, sides: &[i8], rules: &Rules) -> PlainBook {
         book.equity.push(equity);
     }
     book.finish(series, rules, open, settled, grow);
-    if delay == 1
-        && bars > 1
-        && wanted[bars - 1] != wanted[bars - 2]
-        && book.ruined_at.is_none_or(|bar| bar + 1 == bars)
-    {
-        book.unfilled = 1;
-    } else if delay == 1 && bars == 1 && wanted[0].is_some() {
+    let before = if bars > 1 { wanted[bars - 2] } else { None };
+    let is_trading = book.ruined_at.is_none_or(|bar| bar + 1 == bars);
+    if delay == 1 && is_trading && wanted[bars - 1] != before {
         book.unfilled = 1;
     }
     book

@@ -60,7 +60,7 @@ pub fn draw(state: &mut u64) -> u64 {
 pub fn random_sides(bars: usize, stay: u64, seed: u64) -> Vec<i8> {
     let (mut state, mut side) = (seed, 0_i8);
     let next = |_| {
-        if draw(&mut state) % stay == 0 {
+        if draw(&mut state).is_multiple_of(stay) {
             side = [1, -1, 0][(draw(&mut state) % 3) as usize];
         }
         side
