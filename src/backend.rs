@@ -4,11 +4,13 @@ mod matrix;
 mod naive;
 mod pool;
 mod sequential;
+mod uncertified;
 
 pub use matrix::{FilterMatrix, decide_row};
 pub use naive::Naive;
 pub use pool::Pool;
 pub use sequential::Sequential;
+pub use uncertified::{Evaluation, Formula, Precision, Uncertified};
 
 use crate::crossover::{CrossoverSink, SideWriter};
 use crate::diagnostics::Diagnostics;

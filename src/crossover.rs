@@ -3,6 +3,7 @@
 //! A trade depends on the *sign* of fast - slow, not on its value. Engines compute the difference fast with a proven
 //! bound; what the bound leaves undecided is settled here, first in `f64` on the window alone, then in integers.
 
+mod difference;
 mod exact;
 mod predicate;
 mod writer;

@@ -15,7 +15,10 @@ mod series;
 mod sweep;
 mod trade;
 
-pub use backend::{Backend, FilterMatrix, Naive, Pool, Sequential, decide_row};
+pub use backend::{
+    Backend, Evaluation, FilterMatrix, Formula, Naive, Pool, Precision, Sequential, Uncertified,
+    decide_row,
+};
 pub use crossover::{CrossoverSink, Decision, Predicate, Side, SideWriter, Stage};
 pub use diagnostics::Diagnostics;
 pub use error::{Error, Result};

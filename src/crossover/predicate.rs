@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::OnceLock;
 
-use super::exact;
+use super::{difference, exact};
 use crate::filter::{ExactWeights, Expr, Filter, gamma};
 use crate::series::Series;
 
@@ -124,6 +124,26 @@ impl<'a> Predicate<'a> {
     /// Where `bar` is within the warm-up or past the end.
     pub fn decide_exactly(&self, bar: usize) -> Ordering {
         exact::decide(self.series, self.fast.exact(), self.slow.exact(), bar).ordering
+    }
+
+    /// Returns fast - slow on one bar, computed exactly and rounded to `f64` at the end: how close the call was.
+    ///
+    /// *Unit*: that of the closes. Zero exactly where the filters tie.
+    ///
+    /// # Panics
+    /// Where `bar` is within the warm-up or past the end.
+    ///
+    /// # Examples
+    /// ```
+    /// use crosscheck::{Grid, Question, Series};
+    /// let series = Series::from_ticks(&[10, 11, 13], 1.0)?;
+    /// let grid = Grid::parse("sma:1", "sma:3")?;
+    /// let question = Question::new(&series, &grid)?;
+    /// assert_eq!(question.predicate(0).exact_difference(2), 13.0 - 34.0 / 3.0);
+    /// # Ok::<(), crosscheck::Error>(())
+    /// ```
+    pub fn exact_difference(&self, bar: usize) -> f64 {
+        difference::difference(self.series, self.fast.exact(), self.slow.exact(), bar)
     }
 
     /// The sign of a direct sum, where it is beyond the bound.
