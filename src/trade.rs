@@ -6,7 +6,7 @@ mod costs;
 mod ledger;
 
 pub(crate) use account::totals;
-pub(crate) use builder::{Market, TradeBuilder};
+pub(crate) use builder::{Market, Recorder, TradeBuilder};
 use costs::pnl_pct;
 pub(crate) use ledger::Ledger;
 pub use ledger::Totals;

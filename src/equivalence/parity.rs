@@ -145,7 +145,7 @@ pub struct ParityReport {
 ///
 /// # Errors
 /// [`Error::Uncertified`] where the reference states no bound, [`Error::EngineContract`] where the candidate breaks
-/// the engine contract, [`Error::PeriodTooLong`], and device faults of either engine.
+/// the engine contract, [`Error::PeriodTooLong`], [`Error::MissingOpens`], and device faults of either engine.
 ///
 /// # Examples
 /// ```
@@ -191,6 +191,7 @@ pub fn report(
     limits: TripLimits,
 ) -> Result<ParityReport> {
     let question = Question::new(series, grid)?;
+    rules.check(series)?;
     let (expected, is_certified) = Tracks::of(reference, &question)?;
     if !is_certified {
         let engine = reference.name().to_owned();

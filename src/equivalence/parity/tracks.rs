@@ -1,12 +1,12 @@
 //! The sides of both engines over time, and how their trades match.
 
 use super::CombinationParity;
-use crate::backend::Backend;
+use crate::backend::{Backend, collect};
 use crate::crossover::{CrossoverSink, Side};
 use crate::error::Result;
 use crate::question::Question;
 use crate::rules::Rules;
-use crate::trade::{Ledger, Totals, Trade, TradeList};
+use crate::trade::{Market, Recorder, Totals, Trade, TradeBuilder};
 
 /// The sides of one combination: the first one, and the bars on which it turns.
 #[derive(Debug, Default, Clone)]
@@ -62,12 +62,7 @@ pub(super) struct Tracks(Vec<Track>);
 impl Tracks {
     /// Asks an engine; also whether it is certified.
     pub(super) fn of(engine: &dyn Backend, question: &Question<'_>) -> Result<(Self, bool)> {
-        let mut tracks = vec![Track::default(); question.grid().combinations()];
-        let mut writers = question.writers(&mut tracks);
-        let diagnostics = engine.sides(question, &mut writers)?;
-        writers
-            .into_iter()
-            .try_for_each(|writer| writer.finish(engine.name()))?;
+        let (tracks, diagnostics) = collect(engine, question, Track::default)?;
         Ok((Self(tracks), diagnostics.certified))
     }
 
@@ -112,12 +107,26 @@ impl Tracks {
         runs
     }
 
-    fn trades(&self, index: usize, closes: &[f64], rules: &Rules) -> (Vec<Trade>, Totals) {
-        let mut list = TradeList::new(closes, rules);
-        let mut ledger = Ledger::new(closes, rules);
-        self.0[index].replay(&mut list);
-        self.0[index].replay(&mut ledger);
-        (list.finish(), ledger.finish())
+    fn trades(&self, index: usize, market: Market<'_>, rules: &Rules) -> Entries {
+        let mut builder = TradeBuilder::new(market, rules, Entries::default());
+        self.0[index].replay(&mut builder);
+        builder.finish().0
+    }
+}
+
+/// Where the counted trades of one combination enter, and what they add up to.
+#[derive(Debug, Default)]
+struct Entries {
+    entries: Vec<(u32, Side)>,
+    totals: Totals,
+}
+
+impl Recorder for Entries {
+    fn record(&mut self, trade: &Trade, counts: bool) {
+        self.totals.record(trade, counts);
+        if counts {
+            self.entries.push((trade.entry_bar, trade.side));
+        }
     }
 }
 
@@ -129,34 +138,35 @@ pub(super) fn compare(
     question: &Question<'_>,
     rules: &Rules,
 ) -> CombinationParity {
-    let closes = question.series().closes();
-    let (expected, reference_totals) = reference.trades(index, closes, rules);
-    let (found, candidate_totals) = candidate.trades(index, closes, rules);
-    let matched = matches(&expected, &found);
+    let series = question.series();
+    let market = Market::new(series, rules, series.bars());
+    let expected = reference.trades(index, market, rules);
+    let found = candidate.trades(index, market, rules);
+    let matched = matches(&expected.entries, &found.entries);
     let (fast, slow) = question.grid().combination(index);
     CombinationParity {
         fast: fast.name().to_owned(),
         slow: slow.name().to_owned(),
-        reference_trades: reference_totals.trades,
-        candidate_trades: candidate_totals.trades,
-        missing: expected.len() as u64 - matched,
-        invented: found.len() as u64 - matched,
-        reference_pnl_pct: reference_totals.pnl_pct,
-        candidate_pnl_pct: candidate_totals.pnl_pct,
+        reference_trades: expected.totals.trades,
+        candidate_trades: found.totals.trades,
+        missing: expected.totals.trades - matched,
+        invented: found.totals.trades - matched,
+        reference_pnl_pct: expected.totals.pnl_pct,
+        candidate_pnl_pct: found.totals.pnl_pct,
         disagreements: 0,
         close_calls: 0,
     }
 }
 
 /// Counts the trades that enter on the same bar with the same side; both lists ascend by entry bar.
-fn matches(a: &[Trade], b: &[Trade]) -> u64 {
+fn matches(a: &[(u32, Side)], b: &[(u32, Side)]) -> u64 {
     let (mut i, mut j, mut matched) = (0, 0, 0);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
-        match x.entry_bar.cmp(&y.entry_bar) {
+        match x.0.cmp(&y.0) {
             std::cmp::Ordering::Less => i += 1,
             std::cmp::Ordering::Greater => j += 1,
             std::cmp::Ordering::Equal => {
-                matched += u64::from(x.side == y.side);
+                matched += u64::from(x.1 == y.1);
                 i += 1;
                 j += 1;
             }
