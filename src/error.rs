@@ -251,6 +251,15 @@ pub enum Error {
         source: std::io::Error,
     },
 
+    /// A picture that cannot be drawn.
+    #[error("cannot draw {path}: {reason}", path = path.display())]
+    Picture {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+
     /// A line of a price file that could not be read.
     #[error("{path}, line {line}: {reason}", path = path.display())]
     Parse {

@@ -1,4 +1,67 @@
 //! Moving-average-crossover parameter sweeps on which every engine returns exactly the same trades.
+//!
+//! A sweep takes a series of closes and a grid of fast and slow moving averages, and counts trades and PnL of every
+//! combination. A trade depends on the *sign* of fast - slow, and rounding can turn a sign: on flat prices, and wherever two
+//! averages all but touch, a naive loop, a sliding sum and an fp32 GPU kernel take different trades. Here an engine
+//! states how far its values can be from exact; a sign beyond that bound is certain, and the rest is decided in exact
+//! integers. So the engines differ in speed alone.
+//!
+//! # Example
+//! ```
+//! use crosscheck::{Backend, Grid, Naive, Pool, Rules, Sequential, random_walk};
+//!
+//! // 20,000 bars of the benchmarks' random walk; your own: Series::from_closes, from_ticks, from_array
+//! let series = random_walk(20_000, 42)?;
+//! let grid = Grid::parse("hma:20..=100:20", "hma3:24..=96:24")?;
+//! let rules = Rules::published(); // 0.09 % fee a round trip
+//!
+//! let sweep = Sequential::new().sweep(&series, &grid, &rules)?;
+//! assert_eq!(sweep.rows.len(), 20);
+//! let best = sweep.rows.iter().max_by(|a, b| a.totals.pnl_pct.total_cmp(&b.totals.pnl_pct));
+//! let best = best.expect("a grid is never empty");
+//! println!("{} over {}: {:.2} %", best.fast, best.slow, best.totals.pnl_pct);
+//!
+//! // a pool of threads and the loop from the definition give the same rows, bit for bit
+//! assert_eq!(Pool::new(None).sweep(&series, &grid, &rules)?.rows, sweep.rows);
+//! assert_eq!(Naive::new().sweep(&series, &grid, &rules)?.rows, sweep.rows);
+//! # Ok::<(), crosscheck::Error>(())
+//! ```
+//!
+//! # Engines
+//! | rung | engine | what it is |
+//! | --- | --- | --- |
+//! | M0 | [`Naive`] | each combination from the definition: the code to check first |
+//! | M1 | `Vectorized` | whole-array `ndarray` operations |
+//! | M2 | [`Sequential`] | one thread, every shared average once: the choice inside your own parallel loop |
+//! | M4 | [`Pool`] | M2 over a rayon pool: the choice for one sweep on one machine |
+//! | M5 | `Gpu` | fp32 kernels through wgpu, feature `gpu`; exact trades all the same |
+//!
+//! (M3 was plain threads in the ladder that the rungs are named after; M4 covers it.) Your own engine implements
+//! [`Backend`]: the least it has to do is fill a [`FilterMatrix`] and state a bound. Measured speeds, and the commands
+//! that measured them, are in `docs/ladder.md`.
+//!
+//! # Use it for
+//! - **sweeps in your own program**: [`Series`], [`Grid`], [`Rules`], an engine; `docs/embedding.md`
+//! - **timing an engine of your own**, its answers verified first: [`Backend`], [`equivalence`]; `docs/benchmarking.md`
+//! - **testing an indicator**: [`Filter::evaluate`] and its bound, [`Filter::exact_weights`], the exact
+//!   [`Predicate`]; `docs/testing-indicators.md`
+//!
+//! # Where the proofs are
+//! - the bound of each formula: [`Filter::relative_error_bound`], derived beside its code and in `docs/numerics.md`
+//! - the decision itself: [`Predicate`], whose last stage is the sign of one integer
+//! - the tests: one suite for every engine, golden trades from an independent exact program, hostile series
+//!
+//! # Features
+//! | feature | adds |
+//! | --- | --- |
+//! | (none) | the CPU engines, nothing else: the light choice for embedding |
+//! | `csv` | price files, their decimal text read exactly |
+//! | `serde` | `Serialize` on results, reports and rules |
+//! | `plot` | pictures of results as SVG or PNG, module `plot` |
+//! | `gpu` | engine M5 |
+//! | `cli` | the command `crosscheck` |
+//!
+//! Minimum Rust version: 1.89.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(clippy::print_stdout)]
 
@@ -9,6 +72,9 @@ pub mod equivalence;
 mod error;
 mod filter;
 mod grid;
+#[cfg(feature = "plot")]
+#[cfg_attr(docsrs, doc(cfg(feature = "plot")))]
+pub mod plot;
 mod question;
 mod rules;
 mod series;
