@@ -67,9 +67,9 @@ fn equity_at_exits(trades: &[Trade], bars: usize) -> Vec<f64> {
         equity[trade.exit_bar as usize] += trade.pnl_pct / 100.0;
     }
     let mut sum = 1.0;
-    equity.iter_mut().for_each(|value| {
+    for value in &mut equity {
         sum += *value;
         *value = sum;
-    });
+    }
     equity
 }
