@@ -4,8 +4,13 @@
 
 mod bound;
 mod evaluate;
+mod kernel;
+mod lanes;
+mod plan;
 mod spec;
+mod tile;
 mod weights;
+mod window;
 mod window_sum;
 
 use std::fmt;

@@ -2,7 +2,8 @@
 
 use ndarray::{Array1, ArrayView1};
 
-use super::{Expr, Filter, window_sum};
+use super::plan::{LONGEST, Plan};
+use super::{Expr, Filter, tile, window_sum};
 use crate::error::{Error, Result};
 
 impl Filter {
@@ -30,7 +31,18 @@ impl Filter {
                 found: out.len(),
             });
         }
-        evaluate(self.expr(), closes, out);
+        let warm_up = self.warm_up();
+        if warm_up < LONGEST {
+            tile::evaluate(
+                pulp::Arch::new(),
+                &mut Plan::new(self.expr()),
+                warm_up,
+                closes,
+                out,
+            );
+        } else {
+            evaluate(self.expr(), closes, out);
+        }
         Ok(())
     }
 
@@ -92,9 +104,11 @@ mod tests {
     }
 
     #[test]
-    fn two_sided_sums_equal_direct_windows() {
-        let walk = crate::random_walk(3_000, 7).unwrap();
-        for period in [1, 2, 3, 7, 64, 65, 500, 2_999, 3_000, 3_001] {
+    fn sums_equal_direct_windows() {
+        let walk = crate::random_walk(10_000, 7).unwrap();
+        for period in [
+            1, 2, 3, 6, 7, 31, 32, 33, 64, 65, 97, 500, 2_999, 3_000, 3_001, 5_000,
+        ] {
             let filter = Filter::wma(period).unwrap();
             let found = filter.evaluate(walk.closes()).unwrap();
             let expected = direct_wma(walk.closes(), period);
