@@ -16,6 +16,7 @@ use crate::crossover::{CrossoverSink, SideWriter};
 use crate::diagnostics::Diagnostics;
 use crate::error::Result;
 use crate::grid::Grid;
+use crate::metrics::{Meter, MetricSet, Moves};
 use crate::question::Question;
 use crate::rules::Rules;
 use crate::series::Series;
@@ -90,6 +91,37 @@ pub trait Backend: Send + Sync {
             .map(|b| trade::totals(b, rules))
             .collect();
         Ok(Sweep::new(grid, totals, diagnostics))
+    }
+
+    /// Sweeps the grid and measures every combination: totals as of [`Backend::sweep`], and metrics beside them.
+    ///
+    /// # Errors
+    /// Those of [`Backend::sweep`].
+    fn sweep_with(
+        &self,
+        series: &Series,
+        grid: &Grid,
+        rules: &Rules,
+        set: &MetricSet,
+    ) -> Result<Sweep> {
+        let question = Question::new(series, grid)?;
+        rules.check(series)?;
+        let market = Market::new(series, rules, series.bars());
+        let moves = Moves::new(series.closes());
+        let meter = || {
+            let meter = Meter::new(&moves, rules, set, series.bars());
+            TradeBuilder::new(market, rules, meter)
+        };
+        let (meters, diagnostics) = collect(self, &question, meter)?;
+        let finish = |builder| {
+            let (totals, metrics) = Meter::finish(builder, rules);
+            (totals, Some(metrics))
+        };
+        Ok(Sweep::measured(
+            grid,
+            meters.into_iter().map(finish),
+            diagnostics,
+        ))
     }
 
     /// Lists the trades of every combination, in the order of the grid.

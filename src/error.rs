@@ -200,6 +200,13 @@ pub enum Error {
     )]
     MissingOpens,
 
+    /// Metrics that cannot be computed as asked.
+    #[error("invalid metrics: {reason}")]
+    InvalidMetrics {
+        /// What is wrong and what to do.
+        reason: String,
+    },
+
     /// An output slice of another length than the input.
     #[error(
         "the output has {found} values, {expected} are needed: pass a slice as long as the input"

@@ -75,6 +75,7 @@ mod grid;
 #[cfg(feature = "plot")]
 #[cfg_attr(docsrs, doc(cfg(feature = "plot")))]
 pub mod plot;
+mod metrics;
 mod question;
 mod rules;
 mod series;
@@ -92,6 +93,7 @@ pub use filter::{
     ExactWeights, Expr, Filter, MAX_PERIOD, RootRounding, UNIT_ROUNDOFF, gamma, parse_filters,
 };
 pub use grid::Grid;
+pub use metrics::{Metric, MetricSet, Metrics, ReturnMoments, Undefined, rank};
 pub use question::Question;
 pub use rules::{Compounding, Direction, FeeFormula, Fill, FirstSide, OpenTrade, Rules};
 pub use series::{MAX_BARS, Reading, Series, random_walk};

@@ -2,6 +2,7 @@
 
 use crate::diagnostics::Diagnostics;
 use crate::grid::Grid;
+use crate::metrics::Metrics;
 use crate::trade::Totals;
 
 /// What a sweep found, and how certain it is.
@@ -26,20 +27,36 @@ pub struct SweepRow {
     /// Trades, PnL and wins.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub totals: Totals,
+    /// The metrics, where they were asked for.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub metrics: Option<Metrics>,
 }
 
 impl Sweep {
     pub(crate) fn new(grid: &Grid, totals: Vec<Totals>, diagnostics: Diagnostics) -> Self {
-        let row = |(combination, totals)| {
+        Self::measured(
+            grid,
+            totals.into_iter().map(|totals| (totals, None)),
+            diagnostics,
+        )
+    }
+
+    pub(crate) fn measured(
+        grid: &Grid,
+        results: impl Iterator<Item = (Totals, Option<Metrics>)>,
+        diagnostics: Diagnostics,
+    ) -> Self {
+        let row = |(combination, (totals, metrics))| {
             let (fast, slow) = grid.combination(combination);
             SweepRow {
                 fast: fast.name().to_owned(),
                 slow: slow.name().to_owned(),
                 totals,
+                metrics,
             }
         };
         Self {
-            rows: totals.into_iter().enumerate().map(row).collect(),
+            rows: results.enumerate().map(row).collect(),
             diagnostics,
         }
     }

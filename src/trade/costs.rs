@@ -5,7 +5,7 @@
 use crate::rules::{FeeFormula, Rules};
 
 /// Gross PnL in percent of the entry price, minus a fee; every engine's money comes from this line.
-#[inline(always)]
+#[inline]
 pub(crate) fn pnl_pct(sign: f64, entry: f64, exit: f64, fee_pct: f64) -> f64 {
     sign * (exit / entry - 1.0) * 100.0 - fee_pct
 }
@@ -102,6 +102,16 @@ impl Costs {
                 };
                 self.side_pct + exit_leg + fixed
             }
+        }
+    }
+
+    /// The share of the stake that moves with the price once the entry's leg is paid.
+    #[inline]
+    pub(crate) fn exposed_share(&self) -> f64 {
+        match self.formula {
+            FeeFormula::Additive | FeeFormula::Notional => 1.0,
+            FeeFormula::Multiplicative => 1.0 - self.side,
+            FeeFormula::AllCash => 1.0 / (1.0 + self.side),
         }
     }
 

@@ -1,0 +1,257 @@
+//! The equity of one combination at every close, from its trades alone: returns, their powers, and drawdowns.
+//!
+//! Additive equity starts at 1 (the stake) and moves by each trade's PnL; compounded equity is multiplied by it. The
+//! entry's leg is paid on the bar of the entry, the exit's on the bar of the exit, and in between the position is marked
+//! at each close. A bar on which one trade ends and the next begins has one return, made of both.
+//!
+//! Between those bars an additive return is the close's move times a constant, so their powers come from [`Moves`].
+//! A compounded short has no such constant: its bars are walked one by one.
+
+use std::ops::Range;
+
+use super::moves::{Moves, extremes};
+use crate::crossover::Side;
+use crate::rules::{Compounding, Rules};
+use crate::trade::{Costs, Trade};
+
+/// Sums of powers of the per-bar returns; bars without a position add 0.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Returns {
+    pub(super) sum: f64,
+    pub(super) squares: f64,
+    /// Squares of the negative ones.
+    pub(super) downside: f64,
+    pub(super) cubes: f64,
+    pub(super) fourths: f64,
+}
+
+impl Returns {
+    #[inline]
+    fn push(&mut self, value: f64) {
+        let square = value * value;
+        self.sum += value;
+        self.squares += square;
+        self.downside += value.min(0.0) * value;
+        self.cubes += square * value;
+        self.fourths += square * square;
+    }
+}
+
+/// The deepest fall from a running peak, as a fraction of the peak.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Drawdown {
+    peak: f64,
+    pub(super) deepest: f64,
+}
+
+impl Drawdown {
+    fn new() -> Self {
+        Self {
+            peak: 1.0,
+            deepest: 0.0,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, equity: f64) {
+        self.peak = self.peak.max(equity);
+        self.deepest = self.deepest.max((self.peak - equity) / self.peak);
+    }
+}
+
+/// The bar of the last fill, whose return is not complete before the next fill is known.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    bar: u32,
+    /// What closed trades added to the equity on it.
+    gained: f64,
+    /// Equity on the bar before.
+    before: f64,
+}
+
+/// Follows the equity of one combination, trade by trade.
+#[derive(Debug)]
+pub(super) struct Timeline<'a> {
+    moves: &'a Moves<'a>,
+    costs: Costs,
+    compounds: bool,
+    settled: f64,
+    pending: Option<Pending>,
+    pub(super) returns: Returns,
+    pub(super) drawdown: Drawdown,
+    pub(super) closed: Drawdown,
+}
+
+impl<'a> Timeline<'a> {
+    pub(super) fn new(moves: &'a Moves<'a>, rules: &Rules) -> Self {
+        Self {
+            moves,
+            costs: Costs::new(rules),
+            compounds: rules.compounding() == Compounding::Compounded,
+            settled: 1.0,
+            pending: None,
+            returns: Returns::default(),
+            drawdown: Drawdown::new(),
+            closed: Drawdown::new(),
+        }
+    }
+
+    /// Takes the next trade.
+    #[inline]
+    pub(super) fn record(&mut self, trade: &Trade) {
+        let gained = self.open(trade);
+        let pnl = trade.pnl_pct / 100.0;
+        if trade.exit_bar == trade.entry_bar {
+            self.pending = Some(Pending {
+                gained: gained.gained + pnl,
+                ..gained
+            });
+        } else {
+            self.hold(trade, gained);
+            let last = self.mark(trade, self.moves.closes()[trade.exit_bar as usize - 1]);
+            let before = self.equity(last);
+            self.pending = Some(Pending {
+                bar: trade.exit_bar,
+                gained: pnl - last,
+                before,
+            });
+        }
+        self.settle(trade);
+    }
+
+    /// Takes the next trade into the closed equity alone.
+    pub(super) fn settle(&mut self, trade: &Trade) {
+        self.settled = self.equity(trade.pnl_pct / 100.0);
+        self.closed.push(self.settled);
+    }
+
+    /// Completes the last bar; call it once, after the last trade.
+    pub(super) fn finish(&mut self, pnl: f64) {
+        if let Some(pending) = self.pending.take() {
+            self.complete(pending, 0.0, self.settled);
+        }
+        if !self.compounds {
+            // additive returns telescope: the bars in between were never added up
+            self.returns.sum = pnl;
+        }
+    }
+
+    /// The bar of the entry, which an exit may share.
+    fn open(&mut self, trade: &Trade) -> Pending {
+        match self.pending.take() {
+            Some(pending) if pending.bar == trade.entry_bar => return pending,
+            Some(pending) => self.complete(pending, 0.0, self.settled),
+            None => {}
+        }
+        Pending {
+            bar: trade.entry_bar,
+            gained: 0.0,
+            before: self.settled,
+        }
+    }
+
+    /// The bars from the entry to the one before the exit.
+    #[inline]
+    fn hold(&mut self, trade: &Trade, entry: Pending) {
+        let bars = trade.entry_bar as usize..trade.exit_bar as usize;
+        let mark = self.mark(trade, self.moves.closes()[bars.start]);
+        let inner = bars.start + 1..bars.end;
+        if self.compounds {
+            self.complete(entry, mark, self.equity(mark));
+            self.walk(trade, inner);
+            return;
+        }
+        self.returns.push(entry.gained + mark);
+        let sign = trade.side.sign();
+        let slope = sign * self.costs.exposed_share() / (trade.entry_price * self.moves.per_unit());
+        let square = slope * slope;
+        let powers = self.moves.powers(inner);
+        let against = if trade.side == Side::Long {
+            powers.down
+        } else {
+            powers.up
+        };
+        self.returns.squares += square * (powers.up + powers.down);
+        self.returns.downside += square * against;
+        self.returns.cubes += square * slope * powers.cubes;
+        self.returns.fourths += square * square * powers.fourths;
+        self.fall(trade, bars);
+    }
+
+    /// The drawdown over held bars. A mark never moves against `sign * close`, rounding included, so the extremes of
+    /// the closes bound the equity, and most ranges show at a glance that they hold neither a peak nor a deeper fall.
+    #[inline]
+    fn fall(&mut self, trade: &Trade, bars: Range<usize>) {
+        let (lowest, highest) = self.moves.around(&bars);
+        let (worst, best) = self.worst_and_best(trade, lowest, highest);
+        let Drawdown { peak, deepest } = self.drawdown;
+        if best <= peak {
+            if (peak - worst) / peak > deepest {
+                let (lowest, highest) = extremes(&self.moves.closes()[bars]);
+                self.drawdown
+                    .push(self.worst_and_best(trade, lowest, highest).0);
+            }
+            return;
+        }
+        // a fall from a peak within is at most from `best`; the factor covers the roundings of the two quotients
+        let bound = ((peak - worst) / peak).max((best - worst) / best) * (1.0 + 1e-14);
+        if bound <= deepest {
+            let (lowest, highest) = extremes(&self.moves.closes()[bars]);
+            self.drawdown.peak = peak.max(self.worst_and_best(trade, lowest, highest).1);
+            return;
+        }
+        for &close in &self.moves.closes()[bars] {
+            self.drawdown.push(self.equity(self.mark(trade, close)));
+        }
+    }
+
+    fn worst_and_best(&self, trade: &Trade, lowest: f64, highest: f64) -> (f64, f64) {
+        let (low, high) = (
+            self.equity(self.mark(trade, lowest)),
+            self.equity(self.mark(trade, highest)),
+        );
+        if trade.side == Side::Long {
+            (low, high)
+        } else {
+            (high, low)
+        }
+    }
+
+    fn walk(&mut self, trade: &Trade, bars: Range<usize>) {
+        let mut before = self.equity(self.mark(trade, self.moves.closes()[bars.start - 1]));
+        for &close in &self.moves.closes()[bars] {
+            let equity = self.equity(self.mark(trade, close));
+            self.returns.push(equity / before - 1.0);
+            self.drawdown.push(equity);
+            before = equity;
+        }
+    }
+
+    fn complete(&mut self, pending: Pending, mark: f64, equity: f64) {
+        let gained = match self.compounds {
+            true if pending.before > 0.0 => equity / pending.before - 1.0,
+            true => 0.0,
+            false => pending.gained + mark,
+        };
+        self.returns.push(gained);
+        self.drawdown.push(equity);
+    }
+
+    /// Return of the open trade at a price, as a fraction of its stake.
+    #[inline]
+    fn mark(&self, trade: &Trade, price: f64) -> f64 {
+        self.costs
+            .marked_pct(trade.side.sign(), trade.entry_price, price)
+            / 100.0
+    }
+
+    /// Equity after a return on what is settled.
+    #[inline]
+    fn equity(&self, pnl: f64) -> f64 {
+        if self.compounds {
+            (self.settled * (1.0 + pnl)).max(0.0)
+        } else {
+            self.settled + pnl
+        }
+    }
+}
