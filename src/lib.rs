@@ -72,10 +72,10 @@ pub mod equivalence;
 mod error;
 mod filter;
 mod grid;
+mod metrics;
 #[cfg(feature = "plot")]
 #[cfg_attr(docsrs, doc(cfg(feature = "plot")))]
 pub mod plot;
-mod metrics;
 mod question;
 mod rules;
 mod series;

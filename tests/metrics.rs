@@ -329,8 +329,9 @@ fn drawdown_is_right_for_winners_losers_and_levels_far_apart() {
                         assert!(
                             (metrics.closed_drawdown - closed).abs() <= 1e-10 * closed.max(1.0)
                         );
-                        if rules.fee_pct() == 0.0 {
-                            // with fees, a trade's end before the next entry's leg is no close
+                        if rules.fee_pct() == 0.0 && metrics.closed_drawdown <= 1.0 {
+                            // with fees, a trade's end before the next entry's leg is no close; and below an
+                            // equity of 0 a higher peak makes the fraction smaller
                             assert!(found + 1e-10 >= metrics.closed_drawdown);
                         }
                     }
