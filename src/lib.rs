@@ -99,3 +99,13 @@ pub use rules::{Compounding, Direction, FeeFormula, Fill, FirstSide, OpenTrade, 
 pub use series::{MAX_BARS, Reading, Series, random_walk};
 pub use sweep::{Sweep, SweepRow};
 pub use trade::{Totals, Trade};
+
+/// The pages under `docs/` and their snippets, compiled and run as doctests.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../docs/embedding.md")]
+    struct Embedding;
+
+    #[doc = include_str!("../docs/testing-indicators.md")]
+    struct TestingIndicators;
+}
