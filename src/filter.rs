@@ -16,6 +16,7 @@ mod window_sum;
 use std::fmt;
 use std::sync::Arc;
 
+pub(crate) use bound::SLACK;
 pub use bound::{UNIT_ROUNDOFF, gamma};
 pub use spec::parse_filters;
 pub use weights::ExactWeights;

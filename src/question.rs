@@ -90,6 +90,11 @@ impl<'a> Question<'a> {
             .over(first / 64, last / 64)
     }
 
+    /// Whether every filter's weights sum to 1, so that a constant taken off all closes changes no side.
+    pub(crate) fn filters_have_unit_gain(&self) -> bool {
+        self.forms.iter().all(FilterForm::has_unit_gain)
+    }
+
     /// Makes the writers of all combinations, one for each sink.
     pub(crate) fn writers<'s, S: CrossoverSink + 's>(
         &self,

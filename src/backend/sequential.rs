@@ -1,20 +1,42 @@
-//! M2, sequential: one thread, every filter computed once for all the combinations that use it.
+//! M2, sequential: one thread, every filter computed once a tile, in SIMD, no table of combinations x bars.
+
+mod bound;
+mod lanes;
+mod plan;
+mod rows;
+mod sides;
+mod taps;
 
 use ndarray::Array2;
 
+pub use lanes::SimdPath;
+
+use self::plan::Plan;
+use self::rows::{Fill, Tile};
+use self::sides::{Context, Decide, Words};
 use super::{Backend, FilterMatrix};
+use crate::crossover::SideWriter;
+use crate::diagnostics::Diagnostics;
 use crate::error::Result;
 use crate::filter::Filter;
 use crate::question::Question;
 
 /// The sequential engine, rung M2.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Sequential;
+pub struct Sequential {
+    path: SimdPath,
+}
 
 impl Sequential {
-    /// Makes the engine.
+    /// Makes the engine, on the best instruction set of this machine.
     pub fn new() -> Self {
-        Self
+        Self::default()
+    }
+
+    /// Makes the engine on a chosen instruction set; every one gives the same trades.
+    #[doc(hidden)]
+    pub fn with_path(path: SimdPath) -> Self {
+        Self { path }
     }
 }
 
@@ -41,5 +63,39 @@ impl Backend for Sequential {
             values,
             relative_bounds: Some(bounds),
         })
+    }
+
+    fn sides(
+        &self,
+        question: &Question<'_>,
+        writers: &mut [SideWriter<'_>],
+    ) -> Result<Diagnostics> {
+        let mut diagnostics = Diagnostics::new(self.name(), true);
+        let bars = question.series().bars();
+        diagnostics.decisions = writers.iter().map(|w| (bars - w.first_bar()) as u64).sum();
+        let plan = Plan::new(question);
+        let order = Plan::order(question, writers);
+        let (mut tile, mut words) = (Tile::new(&plan), Words::new(&plan));
+        for first_bar in (0..bars).step_by(plan.tile) {
+            self.path.run(Fill {
+                plan: &plan,
+                question,
+                first_bar,
+                tile: &mut tile,
+            });
+            let context = Context {
+                plan: &plan,
+                question,
+                tile: &tile,
+            };
+            self.path.run(Decide {
+                context,
+                order: &order,
+                words: &mut words,
+                writers,
+                diagnostics: &mut diagnostics,
+            });
+        }
+        Ok(diagnostics)
     }
 }

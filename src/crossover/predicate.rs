@@ -54,6 +54,10 @@ impl FilterForm {
         self.window
     }
 
+    pub(crate) fn has_unit_gain(&self) -> bool {
+        self.has_unit_gain
+    }
+
     pub(crate) fn exact(&self) -> &ExactWeights {
         self.exact.get_or_init(|| self.filter.exact_weights())
     }

@@ -1,0 +1,187 @@
+//! What is decided once a question: how each filter is evaluated, in which tiles, and in which order combinations go.
+
+use super::bound::Growth;
+use super::taps::{self, Tap};
+use crate::crossover::SideWriter;
+use crate::filter::{Filter, UNIT_ROUNDOFF};
+use crate::question::Question;
+
+/// Bars that share a centre and a quantum; anchored at multiples of itself, so that no result depends on the tiling.
+pub(super) const CELL: usize = 512;
+
+/// Blocks of prefix sums: bars of a block and of the run-up before it, for ever longer windows.
+const SHAPES: [(usize, usize); 6] = [
+    (64, 32),
+    (64, 64),
+    (128, 128),
+    (256, 256),
+    (256, 512),
+    (512, 1024),
+];
+
+/// A filter goes to the longest block that keeps its error below this share of the largest centred close: averages
+/// of one grid lie some hundredths of it apart, so that about one bar in a hundred thousand stays undecided.
+const GOOD_BOUND: f64 = 2e-6;
+
+/// Values and fixed-point rows of a tile should stay in the second-level cache.
+const TILE_BYTES: usize = 1 << 20;
+
+/// Slow rows that are compared with one fast row after the other while they stay in the first-level cache.
+const SLOW_GROUP: u32 = 16;
+
+/// Prefix sums that restart every `block` bars, `run_up` bars ahead of the block.
+#[derive(Debug)]
+pub(super) struct Class {
+    pub(super) block: usize,
+    pub(super) run_up: usize,
+    pub(super) levels: usize,
+    pub(super) rows: Vec<TapRow>,
+}
+
+/// A filter evaluated by taps.
+#[derive(Debug)]
+pub(super) struct TapRow {
+    pub(super) filter: usize,
+    pub(super) taps: Vec<Tap>,
+}
+
+/// How a question is answered.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) classes: Vec<Class>,
+    /// Filters evaluated stage by stage: long windows, custom kernels, deep trees.
+    pub(super) staged: Vec<usize>,
+    /// Bars of a tile, a multiple of [`CELL`].
+    pub(super) tile: usize,
+    /// Bars before a cell that its blocks read, a multiple of 8.
+    pub(super) run_up: usize,
+    /// Bars before a tile that staged filters read.
+    pub(super) staged_run_up: usize,
+    /// Whether closes are taken relative to a centre: only where every filter has unit gain.
+    pub(super) is_centred: bool,
+    /// Bound of each filter, relative to the largest close (centred) that its evaluation reads.
+    pub(super) bounds: Vec<f64>,
+}
+
+impl Plan {
+    pub(super) fn new(question: &Question<'_>) -> Self {
+        let filters = question.filters();
+        let mut plan = Self {
+            classes: Vec::new(),
+            staged: Vec::new(),
+            tile: CELL,
+            run_up: 0,
+            staged_run_up: 0,
+            is_centred: question.filters_have_unit_gain(),
+            bounds: vec![0.0; filters.len()],
+        };
+        let growths = SHAPES.map(|(block, run_up)| Growth::over(block + run_up));
+        let mut compiled: Vec<_> = filters
+            .iter()
+            .enumerate()
+            .map(|(index, filter)| (index, taps::compile(filter.expr())))
+            .collect();
+        // the longest windows open their shapes first, and shorter ones join where that is accurate enough
+        compiled.sort_by_key(|(_, taps)| std::cmp::Reverse(longest_lag(taps.as_deref())));
+        for (index, taps) in compiled {
+            plan.place(index, &filters[index], taps, &growths);
+        }
+        plan.run_up = plan
+            .classes
+            .iter()
+            .map(|class| class.run_up)
+            .max()
+            .unwrap_or(0);
+        plan.tile = plan.tile_length(filters.len(), question.series().bars());
+        plan
+    }
+
+    /// The longest shape in use that is accurate enough, else the most accurate one, else stage by stage.
+    fn place(
+        &mut self,
+        index: usize,
+        filter: &Filter,
+        compiled: Option<Vec<Tap>>,
+        growths: &[Growth],
+    ) {
+        let longest = longest_lag(compiled.as_deref());
+        let holds = |shape: &usize| SHAPES[*shape].1 >= longest;
+        let shapes: Vec<usize> = (0..SHAPES.len()).filter(holds).collect();
+        let (Some(taps), Some(&shortest)) = (compiled, shapes.first()) else {
+            return self.place_staged(index, filter);
+        };
+        let shared = shapes.iter().rev().find(|&&shape| {
+            let (block, run_up) = SHAPES[shape];
+            let is_used = self
+                .classes
+                .iter()
+                .any(|class| (class.block, class.run_up) == (block, run_up));
+            is_used && growths[shape].bound(filter, &taps) <= GOOD_BOUND
+        });
+        let shape = *shared.unwrap_or(&shortest);
+        self.bounds[index] = growths[shape].bound(filter, &taps);
+        self.class(SHAPES[shape]).add(TapRow {
+            filter: index,
+            taps,
+        });
+    }
+
+    /// Each stage sums its windows by themselves; centring, the rounding of the closes to it, and moving the value to
+    /// the cell's centre add six roundings of the largest centred close at the most.
+    fn place_staged(&mut self, index: usize, filter: &Filter) {
+        let roundings = 6.0 * UNIT_ROUNDOFF * filter.magnification_bound();
+        self.bounds[index] = filter.relative_error_bound() + roundings;
+        self.staged_run_up = self
+            .staged_run_up
+            .max(filter.warm_up().next_multiple_of(CELL));
+        self.staged.push(index);
+    }
+
+    fn class(&mut self, (block, run_up): (usize, usize)) -> &mut Class {
+        let is_same = |class: &Class| (class.block, class.run_up) == (block, run_up);
+        let found = self.classes.iter().position(is_same);
+        let index = found.unwrap_or_else(|| {
+            self.classes.push(Class {
+                block,
+                run_up,
+                levels: 0,
+                rows: Vec::new(),
+            });
+            self.classes.len() - 1
+        });
+        &mut self.classes[index]
+    }
+
+    /// As long as the cache allows; at least twice the staged run-up, which every tile repeats.
+    fn tile_length(&self, filters: usize, bars: usize) -> usize {
+        let per_bar = filters * (size_of::<f64>() + size_of::<i16>());
+        let cached = (TILE_BYTES / per_bar / CELL).clamp(2, 8) * CELL;
+        cached
+            .max(2 * self.staged_run_up)
+            .min(bars.next_multiple_of(CELL))
+    }
+
+    /// The order in which a tile's combinations are decided: slow rows in groups, all fast rows for each group.
+    pub(super) fn order(question: &Question<'_>, writers: &[SideWriter<'_>]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..writers.len()).collect();
+        let pairs = question.grid().pairs();
+        order.sort_by_key(|&index| {
+            let (fast, slow) = pairs[writers[index].combination()];
+            (slow / SLOW_GROUP, fast, slow)
+        });
+        order
+    }
+}
+
+fn longest_lag(taps: Option<&[Tap]>) -> usize {
+    let lags = taps.unwrap_or_default().iter().map(|tap| tap.lag);
+    lags.max().unwrap_or(0)
+}
+
+impl Class {
+    fn add(&mut self, row: TapRow) {
+        let deepest = row.taps.iter().map(|tap| tap.level).max().unwrap_or(0);
+        self.levels = self.levels.max(deepest);
+        self.rows.push(row);
+    }
+}

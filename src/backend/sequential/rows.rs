@@ -1,0 +1,297 @@
+//! One tile of every filter: `f64` values, and the same in 16-bit fixed point for the bulk of the comparisons.
+
+use super::lanes::{Lanes, WithLanes};
+use super::plan::{CELL, Class, Plan, TapRow};
+use super::taps::{MAX_LEVEL, Tap};
+use crate::question::Question;
+
+/// Steps of the quantum from the cell's centre to its farthest close; averages overshoot it by a little.
+const STEPS: f64 = 30_000.0;
+/// Values beyond are cut; two that are cut alike compare as too close to call.
+const LARGEST_STEP: f64 = 32_767.0;
+/// Added to a size below 2^51 it rounds to a whole number, which then stands in the low bits.
+const ROUNDER: f64 = 6_755_399_441_055_744.0;
+
+/// Centred closes of sizes outside this range (but 0) might overflow in the sums or vanish in the products.
+const SIZES: std::ops::RangeInclusive<f64> = 1e-200..=1e200;
+
+/// The filters' values on the bars of one tile.
+#[derive(Debug)]
+pub(super) struct Tile {
+    pub(super) first_bar: usize,
+    stride: usize,
+    values: Vec<f64>,
+    quick: Vec<i16>,
+    /// Largest centred close that each cell's blocks read; infinite where nothing is proven.
+    scales: Vec<f64>,
+    staged_scale: f64,
+    closes: Vec<f64>,
+    sums: Sums,
+}
+
+/// Prefix sums of two blocks side by side.
+type Sums = [[Vec<f64>; MAX_LEVEL]; 2];
+
+impl Tile {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let filters = plan.bounds.len();
+        let longest = plan
+            .classes
+            .iter()
+            .map(|class| class.block + class.run_up)
+            .max();
+        let level = || vec![0.0; longest.unwrap_or(0)];
+        Self {
+            first_bar: 0,
+            stride: plan.tile,
+            values: vec![0.0; filters * plan.tile],
+            quick: vec![0; filters * plan.tile],
+            scales: vec![0.0; plan.tile / CELL],
+            staged_scale: 0.0,
+            closes: vec![0.0; plan.run_up + CELL],
+            sums: [(); 2].map(|()| [(); MAX_LEVEL].map(|()| level())),
+        }
+    }
+
+    pub(super) fn values(&self, filter: usize) -> &[f64] {
+        &self.values[filter * self.stride..][..self.stride]
+    }
+
+    pub(super) fn quick(&self, filter: usize) -> &[i16] {
+        &self.quick[filter * self.stride..][..self.stride]
+    }
+
+    /// Bounds the error of a filter's value on the bars of a word, counted from the tile's first bar.
+    pub(super) fn bound(&self, plan: &Plan, filter: usize, word: usize) -> f64 {
+        let is_staged = plan.staged.contains(&filter);
+        let scale = if is_staged {
+            self.staged_scale
+        } else {
+            self.scales[word * 64 / CELL]
+        };
+        plan.bounds[filter] * scale
+    }
+}
+
+/// Fills a tile from `first_bar` on.
+pub(super) struct Fill<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) question: &'a Question<'a>,
+    pub(super) first_bar: usize,
+    pub(super) tile: &'a mut Tile,
+}
+
+impl WithLanes for Fill<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_lanes<L: Lanes>(self, lanes: L) {
+        let Self {
+            plan,
+            question,
+            first_bar,
+            tile,
+        } = self;
+        tile.first_bar = first_bar;
+        let bars = (question.series().bars() - first_bar).min(plan.tile);
+        for cell in 0..bars.div_ceil(CELL) {
+            let scale = load(plan, question, first_bar + cell * CELL, &mut tile.closes);
+            let is_sound = scale == 0.0 || SIZES.contains(&scale);
+            tile.scales[cell] = if is_sound { scale } else { f64::INFINITY };
+            for class in &plan.classes {
+                blocks(lanes, class, cell, tile);
+            }
+            quantise(plan, cell, tile);
+        }
+    }
+}
+
+/// Writes the centred closes of a cell and of the run-up before it; 0 where the series has no bar. Returns the largest
+/// size. Prices in ticks are centred as integers, so that the result is exact below 2^53.
+#[inline(always)]
+fn load(plan: &Plan, question: &Question<'_>, first_bar: usize, out: &mut [f64]) -> f64 {
+    let series = question.series();
+    let missing = plan.run_up.saturating_sub(first_bar);
+    let first = first_bar + missing - plan.run_up;
+    let last = (first_bar + CELL).min(series.bars());
+    out[..missing].fill(0.0);
+    out[missing + last - first..].fill(0.0);
+    let out = &mut out[missing..missing + last - first];
+    if let Some(ticks) = series.ticks() {
+        let ticks = &ticks[first..last];
+        let (low, high) = range(ticks, i64::MAX, i64::MIN);
+        let centre = if plan.is_centred {
+            low + (high - low) / 2
+        } else {
+            0
+        };
+        for (x, tick) in out.iter_mut().zip(ticks) {
+            *x = (tick - centre) as f64;
+        }
+        return ((high - centre).max(centre - low)) as f64;
+    }
+    let closes = &series.closes()[first..last];
+    let (low, high) = range(closes, f64::INFINITY, f64::NEG_INFINITY);
+    let centre = if plan.is_centred {
+        low + (high - low) / 2.0
+    } else {
+        0.0
+    };
+    for (x, close) in out.iter_mut().zip(closes) {
+        *x = close - centre;
+    }
+    // rounding is monotone: no centred close is larger than these two
+    (high - centre).max(centre - low)
+}
+
+/// Lowest and highest value, in eight independent runs that the compiler keeps in vectors.
+#[inline(always)]
+fn range<T: Copy + PartialOrd>(values: &[T], most: T, least: T) -> (T, T) {
+    let (mut low, mut high) = ([most; 8], [least; 8]);
+    let (chunks, rest) = values.as_chunks::<8>();
+    for chunk in chunks {
+        for lane in 0..8 {
+            low[lane] = if chunk[lane] < low[lane] {
+                chunk[lane]
+            } else {
+                low[lane]
+            };
+            high[lane] = if chunk[lane] > high[lane] {
+                chunk[lane]
+            } else {
+                high[lane]
+            };
+        }
+    }
+    let (mut lowest, mut highest) = (most, least);
+    for &value in low.iter().chain(&high).chain(rest) {
+        if value < lowest {
+            lowest = value;
+        }
+        if value > highest {
+            highest = value;
+        }
+    }
+    (lowest, highest)
+}
+
+/// Evaluates the filters of one class on one cell.
+#[inline(always)]
+fn blocks<L: Lanes>(lanes: L, class: &Class, cell: usize, tile: &mut Tile) {
+    let length = class.block + class.run_up;
+    let run_up = tile.closes.len() - CELL;
+    let input = |block: usize| {
+        let first = run_up - class.run_up + block * class.block;
+        &tile.closes[first..first + length]
+    };
+    let count = CELL / class.block;
+    let mut block = 0;
+    while block < count {
+        let pair = if block + 1 < count {
+            [input(block), input(block + 1)]
+        } else {
+            [input(block); 2]
+        };
+        if class.levels <= 2 {
+            scan::<2>(pair, &mut tile.sums);
+        } else {
+            scan::<MAX_LEVEL>(pair, &mut tile.sums);
+        }
+        for (which, input) in pair.into_iter().enumerate().take(count - block) {
+            let first = cell * CELL + (block + which) * class.block;
+            for row in &class.rows {
+                let out = &mut tile.values[row.filter * tile.stride + first..][..class.block];
+                dot(lanes, row, input, &tile.sums[which], class.run_up, out);
+            }
+        }
+        block += 2;
+    }
+}
+
+/// Prefix sums of prefix sums of two blocks at once: each is one chain of additions, and two hide their latency.
+#[inline(always)]
+fn scan<const LEVELS: usize>(inputs: [&[f64]; 2], sums: &mut Sums) {
+    let length = inputs[0].len();
+    let [first, second] = sums;
+    let mut first: [&mut [f64]; MAX_LEVEL] = first.each_mut().map(|level| &mut level[..length]);
+    let mut second: [&mut [f64]; MAX_LEVEL] = second.each_mut().map(|level| &mut level[..length]);
+    let (mut a, mut b) = ([0.0; LEVELS], [0.0; LEVELS]);
+    let inputs = [&inputs[0][..length], &inputs[1][..length]];
+    for bar in 0..length {
+        let (mut below_a, mut below_b) = (inputs[0][bar], inputs[1][bar]);
+        for level in 0..LEVELS {
+            a[level] += below_a;
+            b[level] += below_b;
+            (below_a, below_b) = (a[level], b[level]);
+            first[level][bar] = below_a;
+            second[level][bar] = below_b;
+        }
+    }
+}
+
+/// Adds up the taps of one filter over a block, eight vectors at a time.
+#[inline(always)]
+fn dot<L: Lanes>(
+    lanes: L,
+    row: &TapRow,
+    closes: &[f64],
+    sums: &[Vec<f64>; MAX_LEVEL],
+    run_up: usize,
+    out: &mut [f64],
+) {
+    let block = out.len();
+    let (out, _) = L::as_mut_simd_f64s(out);
+    let (out, _) = out.as_chunks_mut::<8>();
+    for (group, out) in out.iter_mut().enumerate() {
+        let mut sum = [lanes.splat_f64s(0.0); 8];
+        for &Tap {
+            level,
+            lag,
+            coefficient,
+        } in &row.taps
+        {
+            let source = if level == 0 {
+                closes
+            } else {
+                &sums[level - 1][..]
+            };
+            let (source, _) = L::as_simd_f64s(&source[run_up - lag..][..block]);
+            let (source, _) = source.as_chunks::<8>();
+            let coefficient = lanes.splat_f64s(coefficient);
+            for (sum, &value) in sum.iter_mut().zip(&source[group]) {
+                *sum = lanes.mul_add_e_f64s(coefficient, value, *sum);
+            }
+        }
+        *out = sum;
+    }
+}
+
+/// Rounds a cell of every row to whole quanta. A quantum is at least four times the largest bound, so that rows two
+/// steps apart, which are one quantum apart at the least, are apart in truth.
+#[inline(always)]
+fn quantise(plan: &Plan, cell: usize, tile: &mut Tile) {
+    let scale = tile.scales[cell];
+    let largest = |filter| tile.bound(plan, filter, cell * CELL / 64);
+    let bound = (0..plan.bounds.len()).map(largest).fold(0.0, f64::max);
+    let quantum = (scale / STEPS).max(4.000_01 * bound);
+    let inverse = if quantum > 0.0 { 1.0 / quantum } else { 0.0 };
+    let (values, quick) = (&tile.values, &mut tile.quick);
+    for filter in 0..plan.bounds.len() {
+        let first = filter * tile.stride + cell * CELL;
+        let values = &values[first..first + CELL];
+        for (value, step) in values.iter().zip(&mut quick[first..first + CELL]) {
+            let mut steps = value * inverse;
+            steps = if steps < -LARGEST_STEP {
+                -LARGEST_STEP
+            } else {
+                steps
+            };
+            steps = if steps > LARGEST_STEP {
+                LARGEST_STEP
+            } else {
+                steps
+            };
+            *step = (steps + ROUNDER).to_bits() as i16;
+        }
+    }
+}
