@@ -10,6 +10,8 @@ pub use matrix::{FilterMatrix, decide_row};
 pub use naive::Naive;
 pub use pool::Pool;
 pub use sequential::Sequential;
+#[doc(hidden)]
+pub use sequential::SimdPath;
 pub use uncertified::{Evaluation, Formula, Precision, Uncertified};
 
 use crate::crossover::{CrossoverSink, SideWriter};

@@ -82,6 +82,8 @@ mod series;
 mod sweep;
 mod trade;
 
+#[doc(hidden)]
+pub use backend::SimdPath;
 pub use backend::{
     Backend, Evaluation, FilterMatrix, Formula, Naive, Pool, Precision, Sequential, Uncertified,
     decide_row,

@@ -6,6 +6,7 @@ use ndarray::Array2;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use super::sequential::{SimdPath, parallel};
 use super::{Backend, FilterMatrix};
 use crate::crossover::SideWriter;
 use crate::diagnostics::Diagnostics;
@@ -29,6 +30,7 @@ use crate::question::Question;
 pub struct Pool {
     threads: Option<usize>,
     pool: OnceLock<ThreadPool>,
+    path: SimdPath,
 }
 
 impl Pool {
@@ -36,14 +38,14 @@ impl Pool {
     pub fn new(threads: Option<usize>) -> Self {
         Self {
             threads,
-            pool: OnceLock::new(),
+            ..Self::default()
         }
     }
 
     /// Runs a job on the pool, which starts on first use.
     fn install<T: Send>(&self, job: impl FnOnce() -> T + Send) -> Result<T> {
         let Some(threads) = self.threads else {
-            return Ok(job());
+            return Ok(rayon::scope(|_| job()));
         };
         if self.pool.get().is_none() {
             let built = ThreadPoolBuilder::new().num_threads(threads).build();
@@ -89,15 +91,6 @@ impl Backend for Pool {
         question: &Question<'_>,
         writers: &mut [SideWriter<'_>],
     ) -> Result<Diagnostics> {
-        let matrix = self.filters(question)?;
-        let parts = self.install(|| {
-            writers
-                .par_chunks_mut(1)
-                .map(|writers| matrix.write_sides(self.name(), question, writers))
-                .collect::<Result<Vec<_>>>()
-        })??;
-        let mut diagnostics = Diagnostics::new(self.name(), true);
-        parts.iter().for_each(|part| diagnostics.merge(part));
-        Ok(diagnostics)
+        self.install(|| parallel::sides("m4", self.path, question, writers))
     }
 }

@@ -2,16 +2,20 @@
 
 mod bound;
 mod lanes;
+mod load;
+pub(super) mod parallel;
 mod plan;
 mod rows;
 mod sides;
+mod staged;
 mod taps;
 
 use ndarray::Array2;
 
+#[doc(hidden)]
 pub use lanes::SimdPath;
 
-use self::plan::Plan;
+use self::plan::{Job, Plan};
 use self::rows::{Fill, Tile};
 use self::sides::{Context, Decide, Words};
 use super::{Backend, FilterMatrix};
@@ -70,32 +74,40 @@ impl Backend for Sequential {
         question: &Question<'_>,
         writers: &mut [SideWriter<'_>],
     ) -> Result<Diagnostics> {
-        let mut diagnostics = Diagnostics::new(self.name(), true);
-        let bars = question.series().bars();
-        diagnostics.decisions = writers.iter().map(|w| (bars - w.first_bar()) as u64).sum();
-        let plan = Plan::new(question);
-        let order = Plan::order(question, writers);
-        let (mut tile, mut words) = (Tile::new(&plan), Words::new(&plan));
-        for first_bar in (0..bars).step_by(plan.tile) {
+        let mut diagnostics = start(self.name(), question, writers);
+        let plan = Plan::new(question, 1);
+        let jobs = Plan::order(question, writers);
+        let (mut tile, mut words) = (Tile::new(&plan), Words::new(&plan, 1));
+        for first_bar in (0..question.series().bars()).step_by(plan.tile) {
             self.path.run(Fill {
                 plan: &plan,
                 question,
                 first_bar,
                 tile: &mut tile,
             });
-            let context = Context {
-                plan: &plan,
-                question,
-                tile: &tile,
-            };
             self.path.run(Decide {
-                context,
-                order: &order,
+                context: Context {
+                    plan: &plan,
+                    question,
+                    tile: &tile,
+                },
+                jobs: &jobs,
                 words: &mut words,
-                writers,
                 diagnostics: &mut diagnostics,
+                index: |_| 0,
+                then: |job: &Job, words: &Words| {
+                    words.write(0, first_bar, &mut writers[job.writer])
+                },
             });
         }
         Ok(diagnostics)
     }
+}
+
+/// Counts the decisions to make.
+fn start(engine: &str, question: &Question<'_>, writers: &[SideWriter<'_>]) -> Diagnostics {
+    let bars = question.series().bars();
+    let mut diagnostics = Diagnostics::new(engine, true);
+    diagnostics.decisions = writers.iter().map(|w| (bars - w.first_bar()) as u64).sum();
+    diagnostics
 }

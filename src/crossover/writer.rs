@@ -60,8 +60,8 @@ pub struct SideWriter<'a> {
     bars: usize,
     next_word: usize,
     side: Option<Side>,
-    found: Vec<u32>,
     gap_at: Option<usize>,
+    arch: pulp::Arch,
     sink: &'a mut dyn CrossoverSink,
 }
 
@@ -87,8 +87,8 @@ impl<'a> SideWriter<'a> {
             bars,
             next_word: first_bar / 64,
             side: None,
-            found: Vec::new(),
             gap_at: None,
+            arch: pulp::Arch::new(),
             sink,
         }
     }
@@ -101,6 +101,11 @@ impl<'a> SideWriter<'a> {
     /// Returns the first bar on which both filters have a value.
     pub fn first_bar(&self) -> usize {
         self.first_bar
+    }
+
+    /// Returns the bars of the series.
+    pub(crate) fn bars(&self) -> usize {
+        self.bars
     }
 
     /// Returns the next word to write; words below it are ignored.
@@ -123,16 +128,36 @@ impl<'a> SideWriter<'a> {
             return;
         }
         let skipped = (self.next_word - first_word).min(above.len());
-        for (index, &word) in above.iter().enumerate().skip(skipped) {
-            self.write_word(word, ties.map_or(0, |ties| ties[index]));
-        }
-        if !self.found.is_empty() {
-            self.sink.crossovers(&self.found);
-            self.found.clear();
-        }
+        let (above, ties) = (&above[skipped..], ties.map(|ties| &ties[skipped..]));
+        // population counts and bit scans are slow without the instructions that this switches on
+        self.arch.dispatch(
+            #[inline(always)]
+            || self.write_words(above, ties),
+        );
     }
 
-    fn write_word(&mut self, mut above: u64, ties: u64) {
+    #[inline(always)]
+    fn write_words(&mut self, above: &[u64], ties: Option<&[u64]>) {
+        let mut found = Found::new();
+        for (index, &word) in above.iter().enumerate() {
+            let ties = ties.map_or(0, |ties| ties[index]);
+            let base = self.next_word * 64;
+            let is_whole = base >= self.first_bar && base + 64 <= self.bars;
+            let Some(side) = self.side.filter(|_| is_whole && ties == 0) else {
+                self.write_part(word, ties, &mut found);
+                continue;
+            };
+            self.next_word += 1;
+            self.side = Some(Side::of(word >> 63 != 0));
+            let carry = u64::from(side == Side::Long);
+            found.push_word(base as u32, word ^ ((word << 1) | carry), self.sink);
+        }
+        found.flush(self.sink);
+    }
+
+    /// Writes a word that is not plain: at an end of the valid bars, before the first side, or with ties.
+    #[inline(never)]
+    fn write_part(&mut self, mut above: u64, ties: u64, found: &mut Found) {
         let base = self.next_word * 64;
         if base >= self.bars {
             return;
@@ -153,11 +178,7 @@ impl<'a> SideWriter<'a> {
         if keeping != 0 {
             above = keep(above, keeping, carry);
         }
-        let mut changes = above ^ ((above << 1) | carry);
-        while changes != 0 {
-            self.found.push((base as u32) | changes.trailing_zeros());
-            changes &= changes - 1;
-        }
+        found.push_word(base as u32, above ^ ((above << 1) | carry), self.sink);
         self.side = Some(Side::of(above >> 63 != 0));
     }
 
@@ -184,6 +205,56 @@ impl<'a> SideWriter<'a> {
             bar: self.gap_at.unwrap_or(self.next_word) * 64,
             reason: "sides from here on were not written; write every word in order".to_owned(),
         })
+    }
+}
+
+/// Crossovers on their way to the sink, in a batch on the stack.
+struct Found {
+    bars: [u32; Self::CAPACITY],
+    count: usize,
+}
+
+impl Found {
+    const CAPACITY: usize = 192;
+
+    #[inline(always)]
+    fn new() -> Self {
+        Self {
+            bars: [0; Self::CAPACITY],
+            count: 0,
+        }
+    }
+
+    /// Adds the bars of the set bits. Four are always written and the count moves on by those that exist: a word holds
+    /// two on average, and a loop that ends where they do mispredicts once a word.
+    #[inline(always)]
+    fn push_word(&mut self, base: u32, mut changes: u64, sink: &mut dyn CrossoverSink) {
+        let changed = changes.count_ones() as usize;
+        let (room, _) = self.bars[self.count..]
+            .split_first_chunk_mut::<64>()
+            .expect("64 slots are kept free");
+        for slot in room.iter_mut().take(4) {
+            *slot = base + changes.trailing_zeros();
+            changes &= changes.wrapping_sub(1);
+        }
+        let mut slot = 4;
+        while changes != 0 {
+            room[slot] = base + changes.trailing_zeros();
+            changes &= changes - 1;
+            slot += 1;
+        }
+        self.count += changed;
+        if self.count > Self::CAPACITY - 64 {
+            self.flush(sink);
+        }
+    }
+
+    #[inline(never)]
+    fn flush(&mut self, sink: &mut dyn CrossoverSink) {
+        if self.count > 0 {
+            sink.crossovers(&self.bars[..self.count]);
+            self.count = 0;
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Adds up the trades of one combination while its crossovers stream in; the sweep's hot path for money.
 
-use super::{Position, Trade};
+use super::{Position, Trade, pnl_pct};
 use crate::crossover::{CrossoverSink, Side};
 use crate::rules::Rules;
 
@@ -65,12 +65,58 @@ impl CrossoverSink for Ledger<'_> {
         self.position.side = Some(side);
     }
 
+    /// The trades of a batch side by side, then added up in the order of their entries: the sum is the same for
+    /// every engine, however the batches fall.
     fn crossovers(&mut self, bars: &[u32]) {
-        for &bar in bars {
-            if let Some(trade) = self.position.turn(bar, false) {
-                self.add(&trade);
-            }
+        let mut bars = bars;
+        if self.position.entry_bar.is_none() {
+            let Some((&first, rest)) = bars.split_first() else {
+                return;
+            };
+            self.position.turn(first, false);
+            bars = rest;
         }
+        let (Some(&last), Some(side)) = (bars.last(), self.position.side) else {
+            return;
+        };
+        let mut sign = side.sign();
+        for batch in bars.chunks(BATCH) {
+            self.add_batch(batch, sign);
+            self.position.entry_bar = batch.last().copied();
+            sign = if batch.len() % 2 == 0 { sign } else { -sign };
+        }
+        self.position.entry_bar = Some(last);
+        self.position.side = Some(if sign > 0.0 { Side::Long } else { Side::Short });
+    }
+}
+
+/// Trades whose divisions are done side by side.
+const BATCH: usize = 16;
+
+impl Ledger<'_> {
+    #[inline(always)]
+    fn add_batch(&mut self, bars: &[u32], sign: f64) {
+        let closes = self.position.closes;
+        let mut prices = [1.0; BATCH + 1];
+        prices[0] = self
+            .position
+            .entry_bar
+            .map_or(1.0, |bar| closes[bar as usize]);
+        for (price, &bar) in prices[1..].iter_mut().zip(bars) {
+            *price = closes[bar as usize];
+        }
+        let mut pnl = [0.0; BATCH];
+        for pair in 0..BATCH / 2 {
+            let (first, second) = (2 * pair, 2 * pair + 1);
+            let fee = self.position.fee_pct;
+            pnl[first] = pnl_pct(sign, prices[first], prices[first + 1], fee);
+            pnl[second] = pnl_pct(-sign, prices[second], prices[second + 1], fee);
+        }
+        for &pnl in &pnl[..bars.len()] {
+            self.totals.pnl_pct += pnl;
+            self.totals.wins += u64::from(pnl > 0.0);
+        }
+        self.totals.trades += bars.len() as u64;
     }
 }
 

@@ -26,8 +26,11 @@ const GOOD_BOUND: f64 = 2e-6;
 /// Values and fixed-point rows of a tile should stay in the second-level cache.
 const TILE_BYTES: usize = 1 << 20;
 
+/// Long windows want long tiles; those of all threads together stay below this.
+const STAGED_BYTES: usize = 256 << 20;
+
 /// Slow rows that are compared with one fast row after the other while they stay in the first-level cache.
-const SLOW_GROUP: u32 = 16;
+const SLOW_GROUP: usize = 16;
 
 /// Prefix sums that restart every `block` bars, `run_up` bars ahead of the block.
 #[derive(Debug)]
@@ -45,12 +48,22 @@ pub(super) struct TapRow {
     pub(super) taps: Vec<Tap>,
 }
 
+/// One combination to decide, and the writer that takes it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Job {
+    pub(super) writer: usize,
+    pub(super) combination: usize,
+    pub(super) fast: usize,
+    pub(super) slow: usize,
+}
+
 /// How a question is answered.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) classes: Vec<Class>,
     /// Filters evaluated stage by stage: long windows, custom kernels, deep trees.
     pub(super) staged: Vec<usize>,
+    pub(super) is_staged: Vec<bool>,
     /// Bars of a tile, a multiple of [`CELL`].
     pub(super) tile: usize,
     /// Bars before a cell that its blocks read, a multiple of 8.
@@ -64,11 +77,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(question: &Question<'_>) -> Self {
+    /// Plans for so many threads, each with a tile of its own.
+    pub(super) fn new(question: &Question<'_>, threads: usize) -> Self {
         let filters = question.filters();
         let mut plan = Self {
             classes: Vec::new(),
             staged: Vec::new(),
+            is_staged: vec![false; filters.len()],
             tile: CELL,
             run_up: 0,
             staged_run_up: 0,
@@ -92,7 +107,7 @@ impl Plan {
             .map(|class| class.run_up)
             .max()
             .unwrap_or(0);
-        plan.tile = plan.tile_length(filters.len(), question.series().bars());
+        plan.tile = plan.tile_length(question, threads);
         plan
     }
 
@@ -135,6 +150,7 @@ impl Plan {
             .staged_run_up
             .max(filter.warm_up().next_multiple_of(CELL));
         self.staged.push(index);
+        self.is_staged[index] = true;
     }
 
     fn class(&mut self, (block, run_up): (usize, usize)) -> &mut Class {
@@ -152,23 +168,38 @@ impl Plan {
         &mut self.classes[index]
     }
 
-    /// As long as the cache allows; at least twice the staged run-up, which every tile repeats.
-    fn tile_length(&self, filters: usize, bars: usize) -> usize {
+    /// As long as the cache allows, and short enough that every thread gets several. Staged filters repeat their run-up
+    /// in every tile, so theirs are twice as long as that, within the memory limit.
+    fn tile_length(&self, question: &Question<'_>, threads: usize) -> usize {
+        let (filters, bars) = (self.bounds.len(), question.series().bars());
         let per_bar = filters * (size_of::<f64>() + size_of::<i16>());
-        let cached = (TILE_BYTES / per_bar / CELL).clamp(2, 8) * CELL;
-        cached
-            .max(2 * self.staged_run_up)
-            .min(bars.next_multiple_of(CELL))
+        let cells = (TILE_BYTES / per_bar / CELL).clamp(2, 8);
+        let shared = bars.div_ceil(CELL).div_ceil(4 * threads.max(1));
+        let cells = if threads > 1 {
+            cells.min(shared)
+        } else {
+            cells
+        };
+        let limit = STAGED_BYTES / threads.max(1) / per_bar / CELL;
+        let staged = (2 * self.staged_run_up / CELL).min(limit);
+        cells.max(staged).min(bars.div_ceil(CELL)).max(1) * CELL
     }
 
     /// The order in which a tile's combinations are decided: slow rows in groups, all fast rows for each group.
-    pub(super) fn order(question: &Question<'_>, writers: &[SideWriter<'_>]) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..writers.len()).collect();
+    pub(super) fn order(question: &Question<'_>, writers: &[SideWriter<'_>]) -> Vec<Job> {
         let pairs = question.grid().pairs();
-        order.sort_by_key(|&index| {
-            let (fast, slow) = pairs[writers[index].combination()];
-            (slow / SLOW_GROUP, fast, slow)
-        });
+        let job = |(writer, combination): (usize, usize)| {
+            let (fast, slow) = pairs[combination];
+            Job {
+                writer,
+                combination,
+                fast: fast as usize,
+                slow: slow as usize,
+            }
+        };
+        let combinations = writers.iter().map(SideWriter::combination);
+        let mut order: Vec<Job> = combinations.enumerate().map(job).collect();
+        order.sort_by_key(|job| (job.slow / SLOW_GROUP, job.fast, job.slow));
         order
     }
 }

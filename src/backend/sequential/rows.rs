@@ -1,6 +1,7 @@
 //! One tile of every filter: `f64` values, and the same in 16-bit fixed point for the bulk of the comparisons.
 
 use super::lanes::{Lanes, WithLanes};
+use super::load::{Centre, load};
 use super::plan::{CELL, Class, Plan, TapRow};
 use super::taps::{MAX_LEVEL, Tap};
 use crate::question::Question;
@@ -13,7 +14,7 @@ const LARGEST_STEP: f64 = 32_767.0;
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
 /// Centred closes of sizes outside this range (but 0) might overflow in the sums or vanish in the products.
-const SIZES: std::ops::RangeInclusive<f64> = 1e-200..=1e200;
+pub(super) const SIZES: std::ops::RangeInclusive<f64> = 1e-200..=1e200;
 
 /// The filters' values on the bars of one tile.
 #[derive(Debug)]
@@ -24,7 +25,8 @@ pub(super) struct Tile {
     quick: Vec<i16>,
     /// Largest centred close that each cell's blocks read; infinite where nothing is proven.
     scales: Vec<f64>,
-    staged_scale: f64,
+    pub(super) staged_scale: f64,
+    pub(super) staged_centre: Centre,
     closes: Vec<f64>,
     sums: Sums,
 }
@@ -48,6 +50,7 @@ impl Tile {
             quick: vec![0; filters * plan.tile],
             scales: vec![0.0; plan.tile / CELL],
             staged_scale: 0.0,
+            staged_centre: Centre::default(),
             closes: vec![0.0; plan.run_up + CELL],
             sums: [(); 2].map(|()| [(); MAX_LEVEL].map(|()| level())),
         }
@@ -57,14 +60,17 @@ impl Tile {
         &self.values[filter * self.stride..][..self.stride]
     }
 
+    pub(super) fn values_mut(&mut self, filter: usize) -> &mut [f64] {
+        &mut self.values[filter * self.stride..][..self.stride]
+    }
+
     pub(super) fn quick(&self, filter: usize) -> &[i16] {
         &self.quick[filter * self.stride..][..self.stride]
     }
 
     /// Bounds the error of a filter's value on the bars of a word, counted from the tile's first bar.
     pub(super) fn bound(&self, plan: &Plan, filter: usize, word: usize) -> f64 {
-        let is_staged = plan.staged.contains(&filter);
-        let scale = if is_staged {
+        let scale = if plan.is_staged[filter] {
             self.staged_scale
         } else {
             self.scales[word * 64 / CELL]
@@ -94,8 +100,19 @@ impl WithLanes for Fill<'_> {
         } = self;
         tile.first_bar = first_bar;
         let bars = (question.series().bars() - first_bar).min(plan.tile);
+        tile.fill_staged(plan, question);
         for cell in 0..bars.div_ceil(CELL) {
-            let scale = load(plan, question, first_bar + cell * CELL, &mut tile.closes);
+            let bar = first_bar + cell * CELL;
+            let missing = plan.run_up.saturating_sub(bar);
+            let (before, closes) = tile.closes.split_at_mut(missing);
+            before.fill(0.0);
+            let (centre, scale) = load(
+                question,
+                plan.is_centred,
+                bar + missing - plan.run_up,
+                closes,
+            );
+            tile.recentre_staged(plan, cell * CELL..(cell + 1) * CELL, centre);
             let is_sound = scale == 0.0 || SIZES.contains(&scale);
             tile.scales[cell] = if is_sound { scale } else { f64::INFINITY };
             for class in &plan.classes {
@@ -104,75 +121,6 @@ impl WithLanes for Fill<'_> {
             quantise(plan, cell, tile);
         }
     }
-}
-
-/// Writes the centred closes of a cell and of the run-up before it; 0 where the series has no bar. Returns the largest
-/// size. Prices in ticks are centred as integers, so that the result is exact below 2^53.
-#[inline(always)]
-fn load(plan: &Plan, question: &Question<'_>, first_bar: usize, out: &mut [f64]) -> f64 {
-    let series = question.series();
-    let missing = plan.run_up.saturating_sub(first_bar);
-    let first = first_bar + missing - plan.run_up;
-    let last = (first_bar + CELL).min(series.bars());
-    out[..missing].fill(0.0);
-    out[missing + last - first..].fill(0.0);
-    let out = &mut out[missing..missing + last - first];
-    if let Some(ticks) = series.ticks() {
-        let ticks = &ticks[first..last];
-        let (low, high) = range(ticks, i64::MAX, i64::MIN);
-        let centre = if plan.is_centred {
-            low + (high - low) / 2
-        } else {
-            0
-        };
-        for (x, tick) in out.iter_mut().zip(ticks) {
-            *x = (tick - centre) as f64;
-        }
-        return ((high - centre).max(centre - low)) as f64;
-    }
-    let closes = &series.closes()[first..last];
-    let (low, high) = range(closes, f64::INFINITY, f64::NEG_INFINITY);
-    let centre = if plan.is_centred {
-        low + (high - low) / 2.0
-    } else {
-        0.0
-    };
-    for (x, close) in out.iter_mut().zip(closes) {
-        *x = close - centre;
-    }
-    // rounding is monotone: no centred close is larger than these two
-    (high - centre).max(centre - low)
-}
-
-/// Lowest and highest value, in eight independent runs that the compiler keeps in vectors.
-#[inline(always)]
-fn range<T: Copy + PartialOrd>(values: &[T], most: T, least: T) -> (T, T) {
-    let (mut low, mut high) = ([most; 8], [least; 8]);
-    let (chunks, rest) = values.as_chunks::<8>();
-    for chunk in chunks {
-        for lane in 0..8 {
-            low[lane] = if chunk[lane] < low[lane] {
-                chunk[lane]
-            } else {
-                low[lane]
-            };
-            high[lane] = if chunk[lane] > high[lane] {
-                chunk[lane]
-            } else {
-                high[lane]
-            };
-        }
-    }
-    let (mut lowest, mut highest) = (most, least);
-    for &value in low.iter().chain(&high).chain(rest) {
-        if value < lowest {
-            lowest = value;
-        }
-        if value > highest {
-            highest = value;
-        }
-    }
-    (lowest, highest)
 }
 
 /// Evaluates the filters of one class on one cell.
@@ -213,8 +161,8 @@ fn blocks<L: Lanes>(lanes: L, class: &Class, cell: usize, tile: &mut Tile) {
 fn scan<const LEVELS: usize>(inputs: [&[f64]; 2], sums: &mut Sums) {
     let length = inputs[0].len();
     let [first, second] = sums;
-    let mut first: [&mut [f64]; MAX_LEVEL] = first.each_mut().map(|level| &mut level[..length]);
-    let mut second: [&mut [f64]; MAX_LEVEL] = second.each_mut().map(|level| &mut level[..length]);
+    let first: [&mut [f64]; MAX_LEVEL] = first.each_mut().map(|level| &mut level[..length]);
+    let second: [&mut [f64]; MAX_LEVEL] = second.each_mut().map(|level| &mut level[..length]);
     let (mut a, mut b) = ([0.0; LEVELS], [0.0; LEVELS]);
     let inputs = [&inputs[0][..length], &inputs[1][..length]];
     for bar in 0..length {

@@ -1,29 +1,59 @@
 //! The sides of one combination on one tile: fixed point first, then `f64` beyond the bound, then the predicate.
 
 use super::lanes::{Lanes, WithLanes};
-use super::plan::Plan;
+use super::plan::{Job, Plan};
 use super::rows::Tile;
 use crate::crossover::SideWriter;
 use crate::diagnostics::Diagnostics;
 use crate::question::Question;
 
-/// Sides of the words of a tile, and where an exact tie keeps the side before it.
+/// Decided words of one tile, one run of words a combination.
 #[derive(Debug)]
 pub(super) struct Words {
-    pub(super) above: Vec<u64>,
-    pub(super) ties: Vec<u64>,
-    pub(super) has_ties: bool,
+    stride: usize,
+    above: Vec<u64>,
+    ties: Vec<u64>,
+    has_ties: Vec<bool>,
 }
 
 impl Words {
-    pub(super) fn new(plan: &Plan) -> Self {
-        let words = plan.tile / 64;
+    pub(super) fn new(plan: &Plan, combinations: usize) -> Self {
+        let stride = plan.tile / 64;
         Self {
-            above: vec![0; words],
-            ties: vec![0; words],
-            has_ties: false,
+            stride,
+            above: vec![0; stride * combinations],
+            ties: vec![0; stride * combinations],
+            has_ties: vec![false; combinations],
         }
     }
+
+    /// Hands the words of a combination to its writer.
+    pub(super) fn write(&self, index: usize, first_bar: usize, writer: &mut SideWriter<'_>) {
+        let count = (writer.bars() - first_bar).div_ceil(64).min(self.stride);
+        let words = index * self.stride..index * self.stride + count;
+        let ties = self.has_ties[index].then(|| &self.ties[words.clone()]);
+        writer.write(first_bar / 64, &self.above[words], ties);
+    }
+
+    fn run(&mut self, index: usize) -> Run<'_> {
+        let words = index * self.stride..(index + 1) * self.stride;
+        let run = Run {
+            above: &mut self.above[words.clone()],
+            ties: &mut self.ties[words],
+            has_ties: &mut self.has_ties[index],
+        };
+        if std::mem::take(run.has_ties) {
+            run.ties.fill(0);
+        }
+        run
+    }
+}
+
+/// The words of one combination.
+struct Run<'a> {
+    above: &'a mut [u64],
+    ties: &'a mut [u64],
+    has_ties: &'a mut bool,
 }
 
 /// What the decisions of a tile need.
@@ -34,32 +64,26 @@ pub(super) struct Context<'a> {
     pub(super) tile: &'a Tile,
 }
 
-/// Decides a tile for every combination, and writes it.
-pub(super) struct Decide<'a, 'w, 's> {
+/// Decides a tile for some combinations; `then` takes each once it is decided.
+pub(super) struct Decide<'a, F> {
     pub(super) context: Context<'a>,
-    pub(super) order: &'a [usize],
+    pub(super) jobs: &'a [Job],
     pub(super) words: &'a mut Words,
-    pub(super) writers: &'w mut [SideWriter<'s>],
     pub(super) diagnostics: &'a mut Diagnostics,
+    /// Which run of the words a job fills.
+    pub(super) index: fn(&Job) -> usize,
+    pub(super) then: F,
 }
 
-impl WithLanes for Decide<'_, '_, '_> {
+impl<F: FnMut(&Job, &Words)> WithLanes for Decide<'_, F> {
     type Output = ();
 
     #[inline(always)]
-    fn with_lanes<L: Lanes>(self, lanes: L) {
-        let tile = self.context.tile;
-        let last_bar = self.context.question.series().bars();
-        let count = (last_bar - tile.first_bar)
-            .min(self.context.plan.tile)
-            .div_ceil(64);
-        for &index in self.order {
-            let writer = &mut self.writers[index];
-            let combination = writer.combination();
-            self.context
-                .decide(lanes, combination, count, self.words, self.diagnostics);
-            let ties = self.words.has_ties.then_some(&self.words.ties[..count]);
-            writer.write(tile.first_bar / 64, &self.words.above[..count], ties);
+    fn with_lanes<L: Lanes>(mut self, lanes: L) {
+        for job in self.jobs {
+            let mut run = self.words.run((self.index)(job));
+            self.context.decide(lanes, job, &mut run, self.diagnostics);
+            (self.then)(job, self.words);
         }
     }
 }
@@ -69,23 +93,18 @@ impl Context<'_> {
     fn decide<L: Lanes>(
         self,
         lanes: L,
-        combination: usize,
-        count: usize,
-        words: &mut Words,
+        job: &Job,
+        run: &mut Run<'_>,
         diagnostics: &mut Diagnostics,
     ) {
-        let (fast, slow) = self.question.grid().pairs()[combination];
-        let fast = self.tile.quick(fast as usize).as_chunks::<64>().0;
-        let slow = self.tile.quick(slow as usize).as_chunks::<64>().0;
-        if words.has_ties {
-            words.ties.fill(0);
-            words.has_ties = false;
-        }
+        let fast = self.tile.quick(job.fast).as_chunks::<64>().0;
+        let slow = self.tile.quick(job.slow).as_chunks::<64>().0;
+        let count = (self.question.series().bars() - self.tile.first_bar).div_ceil(64);
         for (word, (fast, slow)) in fast.iter().zip(slow).enumerate().take(count) {
             let (above, is_open) = lanes.quick_word(fast, slow);
-            words.above[word] = above;
+            run.above[word] = above;
             if is_open {
-                self.look_closer(lanes, combination, word, words, diagnostics);
+                self.look_closer(lanes, job, word, run, diagnostics);
             }
         }
     }
@@ -95,19 +114,18 @@ impl Context<'_> {
     fn look_closer<L: Lanes>(
         self,
         lanes: L,
-        combination: usize,
+        job: &Job,
         word: usize,
-        words: &mut Words,
+        run: &mut Run<'_>,
         diagnostics: &mut Diagnostics,
     ) {
-        let (fast, slow) = self.question.grid().pairs()[combination];
-        let (fast, slow) = (fast as usize, slow as usize);
         let bound = |filter| self.tile.bound(self.plan, filter, word);
         let row = |filter| &self.tile.values(filter).as_chunks::<64>().0[word];
-        let (above, below) = lanes.sure_word(row(fast), row(slow), bound(fast) + bound(slow));
-        words.above[word] = above;
+        let bound = bound(job.fast) + bound(job.slow);
+        let (above, below) = lanes.sure_word(row(job.fast), row(job.slow), bound);
+        run.above[word] = above;
         if above | below != u64::MAX {
-            self.settle(combination, word, !(above | below), words, diagnostics);
+            self.settle(job, word, !(above | below), run, diagnostics);
         }
     }
 
@@ -115,16 +133,16 @@ impl Context<'_> {
     #[inline(never)]
     fn settle(
         self,
-        combination: usize,
+        job: &Job,
         word: usize,
         open: u64,
-        words: &mut Words,
+        run: &mut Run<'_>,
         diagnostics: &mut Diagnostics,
     ) {
         let base = self.tile.first_bar + word * 64;
-        let first_bar = self.question.first_bar(combination);
+        let first_bar = self.question.first_bar(job.combination);
         let bars = self.question.series().bars();
-        let predicate = self.question.predicate(combination);
+        let predicate = self.question.predicate(job.combination);
         let mut rest = open;
         while rest != 0 {
             let bit = rest.trailing_zeros();
@@ -135,10 +153,10 @@ impl Context<'_> {
             }
             let decision = predicate.decide(bar);
             diagnostics.record(decision);
-            words.above[word] |= u64::from(decision.ordering.is_gt()) << bit;
+            run.above[word] |= u64::from(decision.ordering.is_gt()) << bit;
             if decision.ordering.is_eq() {
-                words.ties[word] |= 1 << bit;
-                words.has_ties = true;
+                run.ties[word] |= 1 << bit;
+                *run.has_ties = true;
             }
         }
     }

@@ -1,1 +1,48 @@
 //! Filters that have no short form of taps: long windows, custom kernels, deep trees, stage by stage over a tile.
+
+use super::load::{Centre, load};
+use super::plan::Plan;
+use super::rows::{SIZES, Tile};
+use crate::question::Question;
+
+impl Tile {
+    /// Evaluates the staged filters on the tile's bars, relative to a centre of the tile and its run-up.
+    pub(super) fn fill_staged(&mut self, plan: &Plan, question: &Question<'_>) {
+        if plan.staged.is_empty() {
+            return;
+        }
+        let (bars, run_up) = (
+            question.series().bars(),
+            plan.staged_run_up.min(self.first_bar),
+        );
+        let count = (bars - self.first_bar).min(plan.tile);
+        let mut closes = vec![0.0; run_up + count];
+        let first = self.first_bar - run_up;
+        let (centre, scale) = load(question, plan.is_centred, first, &mut closes);
+        self.staged_centre = centre;
+        let is_sound = scale == 0.0 || SIZES.contains(&scale);
+        self.staged_scale = if is_sound { scale } else { f64::INFINITY };
+        let mut values = vec![0.0; closes.len()];
+        for &filter in &plan.staged {
+            let evaluated = question.filters()[filter].evaluate_into(&closes, &mut values);
+            evaluated.expect("both slices are equally long");
+            self.values_mut(filter)[..count].copy_from_slice(&values[run_up..]);
+        }
+    }
+
+    /// Moves the staged values of a cell from the tile's centre to the cell's.
+    #[inline(always)]
+    pub(super) fn recentre_staged(
+        &mut self,
+        plan: &Plan,
+        cell: std::ops::Range<usize>,
+        centre: Centre,
+    ) {
+        let offset = centre.minus(self.staged_centre);
+        for &filter in &plan.staged {
+            for value in &mut self.values_mut(filter)[cell.clone()] {
+                *value -= offset;
+            }
+        }
+    }
+}
