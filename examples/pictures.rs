@@ -3,7 +3,7 @@
 //! Run: `cargo run --release --features plot --example pictures -- FOLDER`
 
 use crosscheck::plot::{self, Curve};
-use crosscheck::{Backend, Grid, Rules, Sequential, SweepRow, Trade, random_walk};
+use crosscheck::{Backend, Grid, Metric, Rules, Sequential, SweepRow, random_walk};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let given = std::env::args().nth(1).map(std::path::PathBuf::from);
@@ -14,11 +14,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let grid = Grid::parse("hma:20..=200:20", "hma3:24..=192:24")?;
     let (engine, rules) = (Sequential::new(), Rules::default());
     let sweep = engine.sweep(&series, &grid, &rules)?;
-    let pnl = |row: &SweepRow| row.totals.pnl_pct;
 
     // the three best combinations, run again on their own: the same trades to the last bit
-    let mut order: Vec<usize> = (0..sweep.rows.len()).collect();
-    order.sort_by(|&a, &b| pnl(&sweep.rows[b]).total_cmp(&pnl(&sweep.rows[a])));
+    let order = sweep.rank(Metric::Pnl);
     let pair = |&combination: &usize| {
         let (fast, slow) = grid.combination(combination);
         (fast.clone(), slow.clone())
@@ -27,19 +25,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let trades = engine.trades(&series, &best, &rules)?;
     assert_eq!(trades[0].len() as u64, sweep.rows[order[0]].totals.trades);
 
-    let curves: Vec<Curve> = (0..3)
-        .map(|combination| {
-            let (fast, slow) = best.combination(combination);
-            let equity = equity_at_exits(&trades[combination], series.bars());
-            Curve {
-                name: format!("{fast} over {slow}"),
-                equity,
-            }
-        })
-        .collect();
+    let curve = |combination: usize| {
+        let (fast, slow) = best.combination(combination);
+        Curve::from_trades(format!("{fast} over {slow}"), &series, &trades[combination])
+    };
+    let curves: Vec<Curve> = (0..3).map(curve).collect();
 
     for format in ["svg", "png"] {
         let file = |name: &str| folder.join(name).with_extension(format);
+        let pnl = |row: &SweepRow| row.totals.pnl_pct;
         plot::heatmap(
             &sweep,
             "PnL without fees, percent of entry",
@@ -58,18 +52,4 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("drew {}", folder.display());
     assert!(folder.join("price.png").metadata()?.len() > 10_000);
     Ok(())
-}
-
-/// One value a bar: 1 at the start, plus the PnL of every trade that has closed.
-fn equity_at_exits(trades: &[Trade], bars: usize) -> Vec<f64> {
-    let mut equity = vec![0.0; bars];
-    for trade in trades {
-        equity[trade.exit_bar as usize] += trade.pnl_pct / 100.0;
-    }
-    let mut sum = 1.0;
-    for value in &mut equity {
-        sum += *value;
-        *value = sum;
-    }
-    equity
 }

@@ -6,6 +6,7 @@ mod engines;
 mod failure;
 mod ladder;
 mod output;
+mod plot;
 mod prices;
 mod rank;
 mod sweep;

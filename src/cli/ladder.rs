@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crosscheck::{Backend, Error, Grid, Naive, Rules, Series, Trade, random_walk};
 use serde::Serialize;
 
 use super::engines::{self, Engine};
+use super::plot::{self, PlotArgs};
 use super::table::{Table, grouped};
 use super::{Failure, Outcome};
 
@@ -37,6 +38,9 @@ pub(crate) struct Args {
     /// Also write the ladder to this JSON file
     #[arg(long)]
     json: Option<PathBuf>,
+
+    #[command(flatten)]
+    plot: PlotArgs,
 }
 
 /// One engine's row.
@@ -61,6 +65,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         .iter()
         .map(|name| Engine::by_name(name.trim(), args.threads))
         .collect::<Outcome<_>>()?;
+    let folder = args.plot.folder()?;
     let series = random_walk(args.bars, 42)?;
     let grid = Grid::parse(FAST, SLOW)?;
     let gates = gate(&engines, &series, &grid)?;
@@ -88,6 +93,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     }
     if let Some(path) = &args.json {
         write_json(path, &rungs)?;
+    }
+    if let Some(folder) = folder {
+        draw(folder, &rungs, &grid, &series)?;
     }
     print(out, &rungs, &grid, &series)
 }
@@ -176,6 +184,24 @@ fn write_json(path: &PathBuf, rungs: &[Rung]) -> Outcome {
         .map_err(|error| Failure::Data(format!("cannot write the ladder as JSON: {error}")))?;
     text.push('\n');
     fs::write(path, text).map_err(|error| Failure::file(path, error))
+}
+
+fn draw(folder: &Path, rungs: &[Rung], grid: &Grid, series: &Series) -> Outcome {
+    let note = format!(
+        "{} combinations on {} bars of the random walk; every engine's trades equal to M0's",
+        grid.combinations(),
+        grouped(series.bars() as u64)
+    );
+    let bar = |rung: &Rung| plot::Rung {
+        name: format!(
+            "{}, {} thread{}",
+            rung.engine,
+            rung.threads,
+            if rung.threads == 1 { "" } else { "s" }
+        ),
+        per_second: rung.combinations_per_s,
+    };
+    plot::ladder(folder, &rungs.iter().map(bar).collect::<Vec<_>>(), &note)
 }
 
 fn print(out: &mut dyn Write, rungs: &[Rung], grid: &Grid, series: &Series) -> Outcome {

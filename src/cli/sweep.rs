@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use crosscheck::{Grid, Question, Rules, Series, Sweep, SweepRow};
+use crosscheck::{Grid, Metric, Question, Rules, Series, Sweep, SweepRow};
 
 use super::engines::{self, Engine};
 use super::output::OutFile;
+use super::plot::{self, PlotArgs};
 use super::prices::{self, PriceArgs};
 use super::rank;
 use super::table::{Table, grouped};
@@ -46,6 +47,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "K", default_value_t = 10)]
     top: usize,
 
+    #[command(flatten)]
+    plot: PlotArgs,
+
     /// Print nothing that is not asked for
     #[arg(long)]
     quiet: bool,
@@ -58,12 +62,26 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let engine = Engine::by_name(&args.engine, args.threads)?;
     // Hours of work must not end at a path that cannot be written.
     let file = args.out.as_deref().map(OutFile::create).transpose()?;
+    let folder = args.plot.folder()?;
     let series = args.prices.load()?;
     Question::new(&series, &grid)?;
     let sweep = engine.backend.sweep(&series, &grid, &rules)?;
     if let Some(mut file) = file {
         write_csv(&mut file, &sweep.rows).map_err(|error| Failure::file(file.path(), error))?;
         file.finish()?;
+    }
+    if let Some(folder) = folder {
+        let title = (
+            Metric::Pnl,
+            "PnL, percent of entry price, summed over the trades",
+        );
+        plot::sweep(
+            folder,
+            (&series, &grid, &rules),
+            engine.backend.as_ref(),
+            &sweep,
+            title,
+        )?;
     }
     if args.quiet {
         return Ok(());

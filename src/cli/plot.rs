@@ -1,0 +1,88 @@
+//! The option `--plot`: pictures of what a command found, as SVG and PNG.
+
+use std::path::{Path, PathBuf};
+
+pub(crate) use crosscheck::plot::Rung;
+use crosscheck::plot::{self, Curve};
+use crosscheck::{Backend, Grid, Metric, Rules, Series, Sweep};
+
+use super::{Failure, Outcome};
+
+/// Where pictures go.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct PlotArgs {
+    /// Draw the results into this folder, as SVG and PNG
+    #[arg(long, value_name = "DIR")]
+    plot: Option<PathBuf>,
+}
+
+/// Combinations in the equity picture.
+const BEST: usize = 3;
+
+/// Trades that the price picture is to show.
+const TRADES: usize = 12;
+
+impl PlotArgs {
+    /// Makes the folder, if one was named, so that a name that cannot be one is known before anything is computed.
+    pub(crate) fn folder(&self) -> Outcome<Option<&Path>> {
+        let Some(folder) = self.plot.as_deref() else {
+            return Ok(None);
+        };
+        std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
+        Ok(Some(folder))
+    }
+}
+
+/// Draws a sweep: the metric over the grid, and the best combinations' equity and last trades.
+pub(crate) fn sweep(
+    folder: &Path,
+    (series, grid, rules): (&Series, &Grid, &Rules),
+    engine: &dyn Backend,
+    sweep: &Sweep,
+    (metric, title): (Metric, &str),
+) -> Outcome {
+    let value = |row: &crosscheck::SweepRow| row.value(metric).unwrap_or(f64::NAN);
+    each(folder, "heatmap", |path| {
+        plot::heatmap(sweep, title, value, path)
+    })?;
+    let best: Vec<_> = sweep
+        .rank(metric)
+        .into_iter()
+        .filter(|&combination| sweep.rows[combination].totals.trades > 0)
+        .take(BEST)
+        .map(|combination| grid.combination(combination))
+        .map(|(fast, slow)| (fast.clone(), slow.clone()))
+        .collect();
+    if best.is_empty() {
+        return Ok(()); // nothing traded: the heatmap says all there is
+    }
+    let best = Grid::from_pairs(&best)?;
+    let trades = engine.trades(series, &best, rules)?;
+    let curve = |(combination, trades): (usize, &Vec<_>)| {
+        let (fast, slow) = best.combination(combination);
+        Curve::from_trades(format!("{fast} over {slow}"), series, trades)
+    };
+    let curves: Vec<_> = trades.iter().enumerate().map(curve).collect();
+    each(folder, "equity", |path| plot::equity(&curves, path))?;
+    let shown = &trades[0][trades[0].len().saturating_sub(TRADES)..];
+    let first = shown.first().map_or(0, |trade| trade.entry_bar as usize);
+    let bars = first
+        .saturating_sub(10)
+        .min(series.bars().saturating_sub(2))..series.bars();
+    each(folder, "price", |path| {
+        plot::price(series, best.combination(0), &trades[0], bars.clone(), path)
+    })
+}
+
+/// Draws the speed ladder.
+pub(crate) fn ladder(folder: &Path, rungs: &[Rung], note: &str) -> Outcome {
+    each(folder, "ladder", |path| plot::ladder(rungs, note, path))
+}
+
+/// Draws one picture in both formats.
+fn each(folder: &Path, name: &str, draw: impl Fn(PathBuf) -> crosscheck::Result<()>) -> Outcome {
+    for format in ["svg", "png"] {
+        draw(folder.join(name).with_extension(format))?;
+    }
+    Ok(())
+}
