@@ -200,6 +200,20 @@ pub enum Error {
     )]
     MissingOpens,
 
+    /// Walk-forward windows that are empty, or too long for the series.
+    #[error("invalid splits: {reason}")]
+    InvalidSplits {
+        /// What is wrong and what to do.
+        reason: String,
+    },
+
+    /// One symbol given twice.
+    #[error("symbol {symbol} is given twice: results are keyed by symbol, give each once")]
+    DuplicateSymbol {
+        /// The symbol.
+        symbol: String,
+    },
+
     /// Metrics that cannot be computed as asked.
     #[error("invalid metrics: {reason}")]
     InvalidMetrics {

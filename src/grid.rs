@@ -1,6 +1,7 @@
 //! The grid: which combinations of a fast and a slow filter a sweep tries, in which order.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::filter::{Filter, parse_filters};
@@ -81,6 +82,16 @@ impl Grid {
     /// Those of [`parse_filters`].
     pub fn parse(fast: &str, slow: &str) -> Result<Self> {
         Self::cross(&parse_filters(fast)?, &parse_filters(slow)?)
+    }
+
+    /// Copies some of the combinations, in their order.
+    pub(crate) fn range(&self, combinations: Range<usize>) -> Result<Self> {
+        let mut grid = Collector::default();
+        for combination in combinations {
+            let (fast, slow) = self.combination(combination);
+            grid.push(fast, slow);
+        }
+        grid.finish()
     }
 
     /// Returns the number of combinations.

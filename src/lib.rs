@@ -72,15 +72,19 @@ pub mod equivalence;
 mod error;
 mod filter;
 mod grid;
+mod look_ahead;
 mod metrics;
 #[cfg(feature = "plot")]
 #[cfg_attr(docsrs, doc(cfg(feature = "plot")))]
 pub mod plot;
 mod question;
 mod rules;
+mod selection;
 mod series;
 mod sweep;
+mod sweep_set;
 mod trade;
+mod walk_forward;
 
 #[doc(hidden)]
 pub use backend::SimdPath;
@@ -95,12 +99,16 @@ pub use filter::{
     ExactWeights, Expr, Filter, MAX_PERIOD, RootRounding, UNIT_ROUNDOFF, gamma, parse_filters,
 };
 pub use grid::Grid;
-pub use metrics::{Metric, MetricSet, Metrics, ReturnMoments, Undefined, rank};
+pub use look_ahead::{Leak, LookAhead, shift_test};
+pub use metrics::{Metric, MetricSet, Metrics, ReturnMoments, Undefined, equity, rank};
 pub use question::Question;
 pub use rules::{Compounding, Direction, FeeFormula, Fill, FirstSide, OpenTrade, Rules};
+pub use selection::{DeflatedSharpe, Plateau, Selection, deflated_sharpe, probabilistic_sharpe};
 pub use series::{MAX_BARS, Reading, Series, random_walk};
 pub use sweep::{Sweep, SweepRow};
+pub use sweep_set::{SweepSet, SweepSetReport};
 pub use trade::{Totals, Trade};
+pub use walk_forward::{Chosen, Measured, Split, WalkForward, WalkForwardReport, WalkForwardRow};
 
 /// The pages under `docs/` and their snippets, compiled and run as doctests.
 #[cfg(doctest)]

@@ -1,11 +1,13 @@
 //! Metrics of a combination, all in `f64`, each with one documented formula (`docs/conventions.md` has them side by side).
 
+mod equity;
 mod kind;
 mod meter;
 mod moves;
 mod rank;
 mod timeline;
 
+pub use equity::equity;
 pub use kind::{Metric, Undefined};
 pub(crate) use meter::Meter;
 pub(crate) use moves::Moves;

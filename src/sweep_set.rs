@@ -1,0 +1,138 @@
+//! Many series over one grid: one result a symbol, in parallel, and a bad series loses none of the others.
+
+use rayon::prelude::*;
+
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+use crate::grid::Grid;
+use crate::metrics::{Metric, MetricSet, rank};
+use crate::rules::Rules;
+use crate::series::Series;
+use crate::sweep::Sweep;
+
+/// One grid and one set of rules, to be run on many series.
+///
+/// # Examples
+/// ```
+/// use crosscheck::{Error, Grid, Rules, Sequential, Series, SweepSet, random_walk};
+/// let grid = Grid::parse("hma:20,40", "hma3:24,48")?;
+/// let report = SweepSet::new(&grid, Rules::published()).run(
+///     &Sequential::new(),
+///     &["walk", "broken"],
+///     |symbol| match symbol {
+///         "walk" => random_walk(2_000, 42),
+///         _ => Series::from_closes(&[f64::NAN; 2_000]),
+///     },
+/// )?;
+/// assert_eq!(report.get("walk").unwrap().as_ref().unwrap().rows.len(), 4);
+/// assert!(matches!(report.get("broken"), Some(Err(Error::NonFinitePrice { bar: 0, .. }))));
+/// # Ok::<(), crosscheck::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct SweepSet<'a> {
+    grid: &'a Grid,
+    rules: Rules,
+    set: Option<MetricSet>,
+}
+
+impl<'a> SweepSet<'a> {
+    /// Makes the set; [`SweepSet::run`] brings the series.
+    pub fn new(grid: &'a Grid, rules: Rules) -> Self {
+        Self {
+            grid,
+            rules,
+            set: None,
+        }
+    }
+
+    /// Asks for metrics beside the totals.
+    pub fn with_metrics(mut self, set: MetricSet) -> Self {
+        self.set = Some(set);
+        self
+    }
+
+    /// Sweeps the series of every symbol, loaded when its turn comes and dropped after it.
+    ///
+    /// Symbols run in parallel on rayon's current pool, each no different from a run of its own, so no more series are in
+    /// memory than the pool has threads. An engine with a pool of its own also runs its combinations in parallel.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateSymbol`]. What goes wrong with one symbol is that symbol's result.
+    pub fn run<S: AsRef<str> + Sync>(
+        &self,
+        backend: &dyn Backend,
+        symbols: &[S],
+        load: impl Fn(&str) -> Result<Series> + Sync,
+    ) -> Result<SweepSetReport> {
+        let mut names: Vec<&str> = symbols.iter().map(AsRef::as_ref).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Error::DuplicateSymbol {
+                symbol: pair[0].to_owned(),
+            });
+        }
+        let sweep = |symbol: &S| {
+            let result = load(symbol.as_ref()).and_then(|series| self.sweep(backend, &series));
+            (symbol.as_ref().to_owned(), result)
+        };
+        // one symbol a job: a long series must not hold up a run of short ones behind it
+        let symbols = symbols.par_iter().with_max_len(1).map(sweep).collect();
+        Ok(SweepSetReport { symbols })
+    }
+
+    fn sweep(&self, backend: &dyn Backend, series: &Series) -> Result<Sweep> {
+        match &self.set {
+            Some(set) => backend.sweep_with(series, self.grid, &self.rules, set),
+            None => backend.sweep(series, self.grid, &self.rules),
+        }
+    }
+}
+
+/// The results of a set, in the order of its symbols.
+#[derive(Debug)]
+pub struct SweepSetReport {
+    /// Each symbol with its sweep, or with what went wrong.
+    pub symbols: Vec<(String, Result<Sweep>)>,
+}
+
+impl SweepSetReport {
+    /// Returns the result of a symbol.
+    pub fn get(&self, symbol: &str) -> Option<&Result<Sweep>> {
+        self.symbols
+            .iter()
+            .find(|(name, _)| name == symbol)
+            .map(|(_, result)| result)
+    }
+
+    /// Returns the sweeps that worked.
+    pub fn sweeps(&self) -> impl Iterator<Item = (&str, &Sweep)> {
+        let symbols = self.symbols.iter();
+        symbols.filter_map(|(name, result)| Some((name.as_str(), result.as_ref().ok()?)))
+    }
+
+    /// Returns the symbols that failed, each with its error.
+    pub fn failures(&self) -> impl Iterator<Item = (&str, &Error)> {
+        let symbols = self.symbols.iter();
+        symbols.filter_map(|(name, result)| Some((name.as_str(), result.as_ref().err()?)))
+    }
+
+    /// Returns the number of trades over all symbols that worked.
+    pub fn trades(&self) -> u64 {
+        self.sweeps().map(|(_, sweep)| sweep.trades()).sum()
+    }
+
+    /// Returns the symbol and combination that are best by a metric; `None` where none has a finite value.
+    pub fn best(&self, metric: Metric) -> Option<(&str, usize)> {
+        let sign = if metric.is_better_low() { -1.0 } else { 1.0 };
+        let candidates: Vec<_> = self
+            .sweeps()
+            .filter_map(|(symbol, sweep)| {
+                let index = sweep.best(metric)?;
+                Some((symbol, index, sign * sweep.rows[index].value(metric)?))
+            })
+            .collect();
+        let scores: Vec<f64> = candidates.iter().map(|candidate| candidate.2).collect();
+        let first = *rank(&scores).first()?;
+        Some((candidates[first].0, candidates[first].1))
+    }
+}

@@ -1,0 +1,357 @@
+//! Walk-forward against a slow one that slices the series and books each window bar by bar; look-ahead; many series.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    clippy::pedantic,
+    unreachable_pub,
+    dead_code
+)]
+
+#[path = "support/plain_book.rs"]
+mod plain_book;
+#[path = "support/scripted.rs"]
+mod scripted;
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crosscheck::{
+    Backend, Compounding, Diagnostics, Direction, Error, Fill, FilterMatrix, FirstSide, Grid,
+    Metric, MetricSet, Naive, OpenTrade, Pool, Question, Result, Rules, Selection, Sequential,
+    Series, SideWriter, SweepSet, WalkForward, random_walk, shift_test,
+};
+use plain_book::{PlainBook, book};
+use scripted::{Scripted, random_sides};
+
+fn with_opens(bars: usize, seed: u64) -> Series {
+    let walk = random_walk(bars, seed).unwrap();
+    let opens = walk.closes().iter().map(|close| close * 1.000_1).collect();
+    walk.with_opens(opens).unwrap()
+}
+
+fn all_rules() -> Vec<Rules> {
+    let mut all = Vec::new();
+    for first_side in [FirstSide::Arm, FirstSide::Enter] {
+        for fill in [Fill::SignalClose, Fill::NextClose, Fill::NextOpen] {
+            for (direction, open_trade, compounding) in [
+                (
+                    Direction::LongShort,
+                    OpenTrade::Close,
+                    Compounding::Additive,
+                ),
+                (Direction::LongOnly, OpenTrade::Mark, Compounding::Additive),
+                (
+                    Direction::ShortOnly,
+                    OpenTrade::Exclude,
+                    Compounding::Compounded,
+                ),
+                (
+                    Direction::LongShort,
+                    OpenTrade::Mark,
+                    Compounding::Compounded,
+                ),
+            ] {
+                let rules = Rules::published()
+                    .with_first_side(first_side)
+                    .with_fill(fill)
+                    .with_direction(direction)
+                    .with_open_trade(open_trade);
+                all.push(rules.with_compounding(compounding));
+            }
+        }
+    }
+    all
+}
+
+/// The window's book: under `Arm` it begins one bar earlier, whose side is known and only arms.
+fn window_book(series: &Series, sides: &[i8], bars: &Range<usize>, rules: &Rules) -> PlainBook {
+    let mut known = sides.to_vec();
+    let mut last = 0;
+    for side in &mut known {
+        if *side == 0 {
+            *side = last;
+        }
+        last = *side;
+    }
+    let arms = rules.first_side() == FirstSide::Arm && bars.start > 0;
+    let first = bars.start - usize::from(arms);
+    book(
+        &series.slice(first..bars.end).unwrap(),
+        &known[first..bars.end],
+        rules,
+    )
+}
+
+fn pnl(book: &PlainBook) -> f64 {
+    book.trades
+        .iter()
+        .filter(|trade| trade.counts)
+        .map(|trade| trade.pnl * 100.0)
+        .sum()
+}
+
+#[test]
+fn every_split_agrees_with_a_book_of_its_window_alone() {
+    let series = with_opens(1_200, 3);
+    let rows: Vec<Vec<i8>> = (0..40)
+        .map(|seed| random_sides(1_200, 2 + seed % 9, seed))
+        .collect();
+    let engine = Scripted(rows);
+    let selection = Selection::by(Metric::Pnl).with_min_trades(5);
+    let set = MetricSet::all(252.0).unwrap();
+    let (mut trades, mut choices) = (0, std::collections::HashSet::new());
+    for walk in [
+        WalkForward::rolling(300, 100).unwrap(),
+        WalkForward::anchored(200, 150).unwrap().with_purge(20),
+        WalkForward::rolling(64, 37).unwrap().with_purge(3),
+    ] {
+        for rules in all_rules() {
+            let report = walk
+                .run(&engine, &series, &engine.grid(), &rules, &set, &selection)
+                .unwrap();
+            assert_eq!(report.rows.len(), walk.splits(1_200).unwrap().len());
+            for row in &report.rows {
+                let books = |bars: &Range<usize>| -> Vec<PlainBook> {
+                    engine
+                        .0
+                        .iter()
+                        .map(|sides| window_book(&series, sides, bars, &rules))
+                        .collect()
+                };
+                let train = books(&row.split.train);
+                let best = train
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, book)| {
+                        book.trades.iter().filter(|trade| trade.counts).count() >= 5
+                    })
+                    .map(|(index, book)| (index, pnl(book)))
+                    .fold(None, |best: Option<(usize, f64)>, next| match best {
+                        Some(best) if best.1 >= next.1 => Some(best),
+                        _ => Some(next),
+                    });
+                let Some(chosen) = &row.chosen else {
+                    assert!(best.is_none());
+                    continue;
+                };
+                assert_eq!(Some(chosen.combination), best.map(|best| best.0));
+                let test = window_book(
+                    &series,
+                    &engine.0[chosen.combination],
+                    &row.split.test,
+                    &rules,
+                );
+                let totals = &chosen.out_of_sample.totals;
+                assert_eq!(
+                    totals.trades,
+                    test.trades.iter().filter(|trade| trade.counts).count() as u64
+                );
+                assert_eq!(totals.unfilled, test.unfilled);
+                assert!((totals.pnl_pct - pnl(&test)).abs() < 1e-9, "{rules:?}");
+                let end = test.equity.last().unwrap() - 1.0;
+                let found = totals.compounded_pct.unwrap_or(totals.pnl_pct) / 100.0;
+                assert!((found - end).abs() < 1e-9);
+                assert_eq!(
+                    chosen.out_of_sample.metrics.returns.unwrap().bars,
+                    row.split.test.len() as u64
+                );
+                trades += totals.trades;
+                choices.insert(chosen.combination);
+            }
+        }
+    }
+    assert!(
+        trades > 3_500 && choices.len() > 20,
+        "{trades} trades, {} choices",
+        choices.len()
+    );
+}
+
+#[test]
+fn later_bars_change_no_earlier_row() {
+    let series = with_opens(3_000, 9);
+    let grid = Grid::parse("hma:6..=20:2", "hma3:12..=36:6").unwrap();
+    let walk = WalkForward::rolling(500, 250).unwrap().with_purge(25);
+    let selection = Selection::by(Metric::Sharpe);
+    let set = MetricSet::all(525_600.0).unwrap();
+    let mut traded = 0;
+    for rules in all_rules() {
+        let run = |bars| {
+            let seen = series.slice(0..bars).unwrap();
+            walk.run(&Sequential::new(), &seen, &grid, &rules, &set, &selection)
+                .unwrap()
+        };
+        let whole = run(3_000);
+        for bars in [1_025, 1_700, 2_525] {
+            let seen = run(bars);
+            assert!(!seen.rows.is_empty() && seen.rows.len() < whole.rows.len());
+            assert_eq!(seen.rows, whole.rows[..seen.rows.len()]);
+        }
+        traded += whole.trades();
+    }
+    assert!(traded > 2_000, "{traded}");
+}
+
+#[test]
+fn a_walk_that_fits_no_series_is_refused() {
+    assert!(matches!(
+        WalkForward::rolling(0, 5),
+        Err(Error::InvalidSplits { .. })
+    ));
+    assert!(matches!(
+        WalkForward::anchored(5, 0),
+        Err(Error::InvalidSplits { .. })
+    ));
+    let error = WalkForward::rolling(90, 11)
+        .unwrap()
+        .splits(100)
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("are 101, the series has 100"),
+        "{error}"
+    );
+    assert!(
+        WalkForward::rolling(usize::MAX, 2)
+            .unwrap()
+            .splits(100)
+            .is_err()
+    );
+}
+
+#[test]
+fn no_trade_before_a_bar_depends_on_bars_after_it() {
+    let series = with_opens(1_500, 21);
+    let grid = Grid::parse("hma:9,20", "hma3:12,24").unwrap();
+    let engines: [&dyn Backend; 3] = [&Naive::new(), &Sequential::new(), &Pool::new(Some(2))];
+    for engine in engines {
+        for rules in all_rules() {
+            let report = shift_test(engine, &series, &grid, &rules, 4).unwrap();
+            assert!(
+                report.is_clean() && report.compared > 100,
+                "{} {report:?}",
+                engine.name()
+            );
+        }
+    }
+}
+
+/// An engine that sees the next bar: the test must catch it.
+struct Peeking;
+
+impl Backend for Peeking {
+    fn name(&self) -> &'static str {
+        "peeking"
+    }
+
+    fn filters(&self, question: &Question<'_>) -> Result<FilterMatrix> {
+        Naive::new().filters(question)
+    }
+
+    fn sides(
+        &self,
+        question: &Question<'_>,
+        writers: &mut [SideWriter<'_>],
+    ) -> Result<Diagnostics> {
+        let closes = question.series().closes();
+        for writer in writers {
+            for word in 0..closes.len().div_ceil(64) {
+                let bar = |bit: usize| (word * 64 + bit + 1).min(closes.len() - 1);
+                let is_up = |bit: usize| closes[bar(bit)] > closes[bar(bit).saturating_sub(1)];
+                writer.write(
+                    word,
+                    &[(0..64).fold(0, |bits, bit| bits | (u64::from(is_up(bit)) << bit))],
+                    None,
+                );
+            }
+        }
+        Ok(Diagnostics::new("peeking", true))
+    }
+}
+
+#[test]
+fn the_shift_test_catches_an_engine_that_peeks() {
+    let series = with_opens(1_000, 2);
+    let grid = Grid::parse("sma:1", "sma:1").unwrap();
+    let report = shift_test(&Peeking, &series, &grid, &Rules::default(), 20).unwrap();
+    let leak = report.leak.expect("it peeks");
+    assert!(!report.is_clean() && leak.whole != leak.shifted);
+}
+
+#[test]
+fn na_07_a_bad_series_loses_none_of_the_others() {
+    let grid = Grid::parse("sma:3,5", "sma:8").unwrap();
+    let good = random_walk(700, 5).unwrap();
+    let load = |symbol: &str| match symbol {
+        "good" => Ok(good.clone()),
+        "short" => random_walk(5, 1),
+        "other" => random_walk(900, 6),
+        _ => Series::from_closes(&[f64::NAN; 700]),
+    };
+    let set = SweepSet::new(&grid, Rules::published()).with_metrics(MetricSet::all(252.0).unwrap());
+    for engine in [&Sequential::new() as &dyn Backend, &Pool::new(Some(2))] {
+        let report = set
+            .run(engine, &["good", "nan", "other", "short"], load)
+            .unwrap();
+        let names: Vec<_> = report
+            .symbols
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        assert_eq!(names, ["good", "nan", "other", "short"]);
+        let metrics = MetricSet::all(252.0).unwrap();
+        let alone = engine
+            .sweep_with(&good, &grid, &Rules::published(), &metrics)
+            .unwrap();
+        assert_eq!(report.get("good").unwrap().as_ref().unwrap(), &alone);
+        assert!(matches!(
+            report.get("nan"),
+            Some(Err(Error::NonFinitePrice { bar: 0, .. }))
+        ));
+        assert!(matches!(
+            report.get("short"),
+            Some(Err(Error::PeriodTooLong { .. }))
+        ));
+        assert_eq!(report.failures().count(), 2);
+        assert!(report.get("absent").is_none());
+        let sums: u64 = report.sweeps().map(|(_, sweep)| sweep.trades()).sum();
+        assert_eq!(report.trades(), sums);
+        assert!(sums > alone.trades() && alone.trades() > 50);
+        let (symbol, combination) = report.best(Metric::Pnl).unwrap();
+        let best = report.get(symbol).unwrap().as_ref().unwrap().rows[combination]
+            .totals
+            .pnl_pct;
+        for (_, sweep) in report.sweeps() {
+            assert!(sweep.rows.iter().all(|row| row.totals.pnl_pct <= best));
+        }
+    }
+    let twice = set.run(&Sequential::new(), &["a", "b", "a"], load);
+    assert!(matches!(twice, Err(Error::DuplicateSymbol { symbol }) if symbol == "a"));
+}
+
+#[test]
+fn no_more_series_are_held_than_there_are_threads() {
+    struct Held<'a>(&'a AtomicUsize);
+    let (held, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    impl Drop for Held<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    let grid = Grid::parse("sma:3", "sma:8").unwrap();
+    let symbols: Vec<String> = (0..60).map(|index| format!("s{index}")).collect();
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(3)
+        .build()
+        .unwrap();
+    let report = pool.install(|| {
+        SweepSet::new(&grid, Rules::default()).run(&Naive::new(), &symbols, |_| {
+            let now = held.fetch_add(1, Ordering::SeqCst) + 1;
+            most.fetch_max(now, Ordering::SeqCst);
+            let _held = Held(&held);
+            random_walk(500, 1)
+        })
+    });
+    assert_eq!(report.unwrap().sweeps().count(), 60);
+    assert!((1..=3).contains(&most.load(Ordering::SeqCst)));
+}
