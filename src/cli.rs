@@ -2,6 +2,7 @@
 //!
 //! It only translates: every number comes from the library, so that a program that embeds it gets the same.
 
+mod check;
 mod engines;
 mod failure;
 mod ladder;
@@ -11,6 +12,7 @@ mod prices;
 mod rank;
 mod sweep;
 mod table;
+mod timeframe;
 mod trades;
 
 use std::io::{self, BufWriter, Write};
@@ -33,6 +35,7 @@ enum Command {
     Ladder(ladder::Args),
     Sweep(sweep::Args),
     Trades(trades::Args),
+    Check(check::Args),
 }
 
 /// Runs the command that the arguments name.
@@ -45,6 +48,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Ladder(args) => ladder::run(&args, &mut out),
         Command::Sweep(args) => sweep::run(&args, &mut out),
         Command::Trades(args) => trades::run(&args, &mut out),
+        Command::Check(args) => check::run(&args, &mut out),
     };
     let outcome = outcome.and_then(|()| out.flush().map_err(Failure::from));
     match outcome {

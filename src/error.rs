@@ -281,6 +281,104 @@ pub enum Error {
         reason: String,
     },
 
+    /// Two rows of a price file with one timestamp.
+    #[error(
+        "{path}: lines {first_line} and {line} have the same timestamp {timestamp}: remove one, or ask to keep the \
+         first or the last of such rows", path = path.display()
+    )]
+    DuplicateRow {
+        /// The file.
+        path: PathBuf,
+        /// Line of the earlier row, from 1.
+        first_line: u64,
+        /// Line of the later row.
+        line: u64,
+        /// Their timestamp, Unix milliseconds.
+        timestamp: i64,
+    },
+
+    /// A row of a price file that is earlier than the row before it.
+    #[error(
+        "{path}, line {line}: timestamp {timestamp} is earlier than {before} of the row before: sort the file by time",
+        path = path.display()
+    )]
+    UnsortedRow {
+        /// The file.
+        path: PathBuf,
+        /// Line of the row, from 1.
+        line: u64,
+        /// Its timestamp, Unix milliseconds.
+        timestamp: i64,
+        /// Timestamp of the row before.
+        before: i64,
+    },
+
+    /// Closes that cannot all be 64-bit integers of the file's smallest decimal step.
+    #[error(
+        "{path}, line {line}: close {price} in ticks of {tick} does not fit 64 bits: ask for the binary reading, or \
+         round the prices", path = path.display()
+    )]
+    TickRange {
+        /// The file.
+        path: PathBuf,
+        /// Line of the close with the smallest step, from 1.
+        line: u64,
+        /// A close that does not fit.
+        price: f64,
+        /// The smallest step, as text.
+        tick: String,
+    },
+
+    /// A file whose bars have another length than declared.
+    #[error(
+        "{path}: the median step of {} s does not match the declared {} s: declare the file's own bar length, or \
+         resample", *median as f64 / 1e3, *declared as f64 / 1e3, path = path.display()
+    )]
+    BarLength {
+        /// The file.
+        path: PathBuf,
+        /// The length declared, milliseconds.
+        declared: i64,
+        /// The median step between bars, milliseconds.
+        median: i64,
+    },
+
+    /// A file with missing bars where gaps are refused.
+    #[error(
+        "{path}: {missing} bars are missing in {gaps} gaps, the largest of {largest} before bar {bar}: fill them, or \
+         allow gaps", path = path.display()
+    )]
+    Gap {
+        /// The file.
+        path: PathBuf,
+        /// Gaps.
+        gaps: usize,
+        /// Bars missing in all of them.
+        missing: u64,
+        /// The bar after the largest gap.
+        bar: usize,
+        /// Bars missing there.
+        largest: u64,
+    },
+
+    /// A question of time asked of a series without timestamps.
+    #[error("the series has too few timestamps {purpose}: give one for each bar")]
+    NoTimestamps {
+        /// What they are needed for.
+        purpose: &'static str,
+    },
+
+    /// A time frame that cannot be made of the series' bars.
+    #[error(
+        "bars of {timeframe} ms cannot be made of bars of {bar_length} ms: give a multiple that is larger"
+    )]
+    Timeframe {
+        /// The time frame asked for, milliseconds.
+        timeframe: i64,
+        /// Length of the series' bars, milliseconds.
+        bar_length: i64,
+    },
+
     /// A line of a price file that could not be read.
     #[error("{path}, line {line}: {reason}", path = path.display())]
     Parse {

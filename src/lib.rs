@@ -104,7 +104,10 @@ pub use metrics::{Metric, MetricSet, Metrics, ReturnMoments, Undefined, equity, 
 pub use question::Question;
 pub use rules::{Compounding, Direction, FeeFormula, Fill, FirstSide, OpenTrade, Rules};
 pub use selection::{DeflatedSharpe, Plateau, Selection, deflated_sharpe, probabilistic_sharpe};
-pub use series::{MAX_BARS, Reading, Series, random_walk};
+#[cfg(feature = "csv")]
+#[cfg_attr(docsrs, doc(cfg(feature = "csv")))]
+pub use series::{CsvOptions, CsvReport, Duplicates, Fault, FaultKind, TimeFormat};
+pub use series::{LargestGap, LargestMove, MAX_BARS, Reading, Series, SeriesReport, random_walk};
 pub use sweep::{Sweep, SweepRow};
 pub use sweep_set::{SweepSet, SweepSetReport};
 pub use trade::{Totals, Trade};

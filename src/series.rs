@@ -1,11 +1,18 @@
 //! The price series: validated once here, so that engines never meet a bad value.
 
 mod build;
+#[cfg(feature = "csv")]
+mod csv;
 mod random_walk;
+mod report;
+mod resample;
 
 use std::sync::OnceLock;
 
+#[cfg(feature = "csv")]
+pub use csv::{CsvOptions, CsvReport, Duplicates, Fault, FaultKind, TimeFormat};
 pub use random_walk::random_walk;
+pub use report::{LargestGap, LargestMove, SeriesReport};
 
 /// Most bars a series can hold: bar indices are kept in 32 bits.
 pub const MAX_BARS: usize = u32::MAX as usize;

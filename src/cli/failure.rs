@@ -52,7 +52,8 @@ impl From<Error> for Failure {
             | Error::PeriodTooLarge { .. }
             | Error::EmptyGrid { .. }
             | Error::InvalidRules { .. }
-            | Error::InvalidTick { .. } => Self::Usage(reason),
+            | Error::InvalidTick { .. }
+            | Error::Timeframe { .. } => Self::Usage(reason),
             _ => Self::Data(reason),
         }
     }

@@ -1,53 +1,226 @@
-//! The PRICES argument: a file, or the built-in random walk.
+//! The PRICES argument: a price file, or the built-in random walk.
 
-use crosscheck::{Reading, Series, random_walk};
+use std::path::Path;
 
+use crosscheck::{CsvOptions, Duplicates, Error, Reading, Series, TimeFormat, random_walk};
+
+use super::timeframe::Timeframe;
 use super::{Failure, Outcome};
 
 /// Which prices a command runs on, and how they are read.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct PriceArgs {
-    /// The prices: `random-walk:BARS:SEED`
+    /// The prices: a CSV file (plain or .gz), or `random-walk:BARS:SEED`
     pub(crate) prices: String,
 
-    /// How close calls are decided: on integer ticks or on the binary value of each f64; the walk has no ticks
+    #[command(flatten)]
+    file: FileArgs,
+
+    /// Make longer bars of the file's bars, such as 5m, 1h or 1d; closed bars only
+    #[arg(long)]
+    timeframe: Option<Timeframe>,
+}
+
+/// How a price file is read.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct FileArgs {
+    /// How close calls are decided: on the integer ticks of the decimal text, or on the binary value of each f64
+    /// [default: ticks for files, binary for the walk]
     #[arg(long, value_enum)]
     reading: Option<ReadingArg>,
+
+    /// What to do with two rows of one timestamp
+    #[arg(long, value_enum, default_value_t)]
+    duplicates: DuplicatesArg,
+
+    /// Drop the last bar, where the file was recorded before that bar was finished
+    #[arg(long)]
+    drop_last: bool,
+
+    /// Refuse a file in which bars are missing
+    #[arg(long)]
+    refuse_gaps: bool,
+
+    /// Length of the file's bars, such as 1m; a file of other bars is refused
+    #[arg(long, value_name = "LENGTH")]
+    bar: Option<Timeframe>,
+
+    /// Offset from UTC of times that state none, such as +09:00
+    #[arg(long, value_name = "OFFSET", value_parser = offset_minutes, allow_hyphen_values = true, default_value = "+00:00")]
+    utc_offset: i32,
+
+    /// Format of every timestamp, where the size of the number misleads
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    time_format: Option<TimeFormatArg>,
+
+    /// Columns of a file without a header, such as timestamp,open,close,high,low; - passes one over
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    columns: Option<Vec<String>>,
+
+    /// Column to take as the close, such as "Adj Close"
+    #[arg(long, value_name = "NAME")]
+    close_column: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ReadingArg {
+    /// Integers of the smallest price step
     Ticks,
+    /// The exact value of each f64
     Binary,
+    /// Ticks where they fit 64 bits, else binary
+    TicksOrBinary,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum DuplicatesArg {
+    /// Stop, naming both lines
+    #[default]
+    Refuse,
+    /// Keep the row that comes first
+    First,
+    /// Keep the row that comes last
+    Last,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum TimeFormatArg {
+    /// Unix seconds
+    S,
+    /// Unix milliseconds
+    Ms,
+    /// Unix microseconds
+    Us,
+    /// Unix nanoseconds
+    Ns,
+    /// ISO 8601
+    Iso,
 }
 
 impl PriceArgs {
-    /// Reads or makes the series.
-    pub(crate) fn load(&self) -> Outcome<Series> {
-        let Some(walk) = self.prices.strip_prefix("random-walk:") else {
-            return Err(Failure::Usage(format!(
-                "no prices '{}': write random-walk:BARS:SEED",
-                self.prices
-            )));
+    /// Reads or makes the series, and says on the standard error what is doubtful about a file.
+    pub(crate) fn load(&self, is_quiet: bool) -> Outcome<Series> {
+        let series = match self.prices.strip_prefix("random-walk:") {
+            Some(walk) => self.walk(walk)?,
+            None => self.read(is_quiet)?,
         };
-        if self.reading == Some(ReadingArg::Ticks) {
+        match self.timeframe {
+            Some(timeframe) => Ok(series.resample(timeframe.milliseconds())?),
+            None => Ok(series),
+        }
+    }
+
+    fn walk(&self, text: &str) -> Outcome<Series> {
+        if self.file.reading == Some(ReadingArg::Ticks) {
             let reason = "the random walk has no ticks: leave --reading out, or say binary";
             return Err(Failure::Usage(reason.to_owned()));
         }
-        let (bars, seed) = parse_walk(walk)?;
+        let (bars, seed) = parse_walk(text)?;
         Ok(random_walk(bars, seed)?)
+    }
+
+    fn read(&self, is_quiet: bool) -> Outcome<Series> {
+        let path = Path::new(&self.prices);
+        let series = Series::from_csv_with(path, &self.file.options())
+            .map_err(|error| self.explain(error))?;
+        if !is_quiet {
+            for warning in series.report().warnings() {
+                eprintln!("warning: {}: {warning}", path.display());
+            }
+        }
+        Ok(series)
+    }
+
+    /// Adds which option of the command line helps, where one does.
+    fn explain(&self, error: Error) -> Failure {
+        let prices = &self.prices;
+        let help = match &error {
+            Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                "give a CSV file, or random-walk:BARS:SEED"
+            }
+            Error::DuplicateRow { .. } => "--duplicates first or last keeps one of them",
+            Error::TickRange { .. } => "--reading binary, or ticks-or-binary",
+            Error::EmptySeries => return Failure::Data(format!("{prices}: {error}")),
+            _ => return Failure::from(error),
+        };
+        Failure::Data(format!("{error} ({help})"))
+    }
+}
+
+impl FileArgs {
+    /// Returns the library's options.
+    pub(crate) fn options(&self) -> CsvOptions {
+        let mut options = CsvOptions::new().with_utc_offset(self.utc_offset);
+        options = match self.reading {
+            Some(ReadingArg::Binary) => options.with_reading(Reading::Binary),
+            Some(ReadingArg::TicksOrBinary) => options.with_binary_fallback(),
+            Some(ReadingArg::Ticks) | None => options,
+        };
+        options = options.with_duplicates(match self.duplicates {
+            DuplicatesArg::Refuse => Duplicates::Refuse,
+            DuplicatesArg::First => Duplicates::KeepFirst,
+            DuplicatesArg::Last => Duplicates::KeepLast,
+        });
+        if self.drop_last {
+            options = options.without_last_bar();
+        }
+        if self.refuse_gaps {
+            options = options.without_gaps();
+        }
+        if let Some(bar) = self.bar {
+            options = options.with_bar_length(bar.milliseconds());
+        }
+        if let Some(format) = self.time_format {
+            options = options.with_time_format(format.into());
+        }
+        if let Some(columns) = &self.columns {
+            let names: Vec<&str> = columns.iter().map(String::as_str).collect();
+            options = options.with_columns(&names);
+        }
+        if let Some(column) = &self.close_column {
+            options = options.with_close_column(column);
+        }
+        options
+    }
+}
+
+impl From<TimeFormatArg> for TimeFormat {
+    fn from(format: TimeFormatArg) -> Self {
+        match format {
+            TimeFormatArg::S => Self::Seconds,
+            TimeFormatArg::Ms => Self::Milliseconds,
+            TimeFormatArg::Us => Self::Microseconds,
+            TimeFormatArg::Ns => Self::Nanoseconds,
+            TimeFormatArg::Iso => Self::IsoNaive,
+        }
     }
 }
 
 fn parse_walk(text: &str) -> Outcome<(usize, u64)> {
-    let numbers = text
-        .split_once(':')
-        .and_then(|(bars, seed)| Some((bars.replace('_', "").parse().ok()?, seed.parse().ok()?)));
-    numbers.ok_or_else(|| {
+    let parse = |(bars, seed): (&str, &str)| {
+        Some((bars.replace('_', "").parse().ok()?, seed.parse().ok()?))
+    };
+    text.split_once(':').and_then(parse).ok_or_else(|| {
         Failure::Usage(format!(
             "cannot read the walk '{text}': write random-walk:BARS:SEED, such as random-walk:150000:42"
         ))
     })
+}
+
+/// Reads `+09:00`, `-5` or `Z` as minutes east of UTC.
+fn offset_minutes(text: &str) -> Result<i32, String> {
+    let parse = || {
+        if text == "Z" {
+            return Some(0);
+        }
+        let sign = if text.starts_with('-') { -1 } else { 1 };
+        let digits = text.strip_prefix(['+', '-'])?;
+        let (hours, minutes) = digits.split_once(':').unwrap_or((digits, "0"));
+        let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
+        let is_offset = (0..=14).contains(&hours) && (0..60).contains(&minutes);
+        is_offset.then_some(sign * (hours * 60 + minutes))
+    };
+    parse().ok_or_else(|| "write an offset such as +09:00, -5 or Z".to_owned())
 }
 
 /// Says what was read, in a few words.
@@ -57,4 +230,19 @@ pub(crate) fn describe(series: &Series) -> String {
         Reading::Binary => "binary",
     };
     format!("{} bars, {reading} reading", series.bars())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_minutes_east() {
+        let found =
+            ["+09:00", "-5", "Z", "+05:45", "-03:30"].map(|text| offset_minutes(text).unwrap());
+        assert_eq!(found, [540, -300, 0, 345, -210]);
+        for text in ["9", "+15:00", "UTC", "+1:75", ""] {
+            assert!(offset_minutes(text).is_err(), "{text}");
+        }
+    }
 }

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     // Hours of work must not end at a path that cannot be written.
     let file = args.out.as_deref().map(OutFile::create).transpose()?;
     let folder = args.plot.folder()?;
-    let series = args.prices.load()?;
+    let series = args.prices.load(args.quiet)?;
     Question::new(&series, &grid)?;
     let sweep = engine.backend.sweep(&series, &grid, &rules)?;
     if let Some(mut file) = file {

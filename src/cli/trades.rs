@@ -1,17 +1,20 @@
 //! `crosscheck trades`: every trade of one combination.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
-use crosscheck::{Grid, Rules, Series, Side, Trade, parse_filters};
+use crosscheck::{Filter, Grid, Rules, Series, Side, Trade, parse_filters};
 
 use super::engines::{self, Engine};
+use super::output::OutFile;
 use super::prices::{self, PriceArgs};
 use super::table::{Table, grouped};
+use super::timeframe::utc;
 use super::{Failure, Outcome};
 
 /// List or write the trades of one combination.
+///
+/// Times are those at which the fill is known: the bar's own time, which labels its open, plus the length of a bar.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -43,20 +46,20 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let grid = Grid::cross(&one(&args.fast, "--fast")?, &one(&args.slow, "--slow")?)?;
     let rules = Rules::default().with_fee_pct(args.fee_pct)?;
     let engine = Engine::by_name(&args.engine, None)?;
-    let series = args.prices.load()?;
+    let file = args.out.as_deref().map(OutFile::create).transpose()?;
+    let series = args.prices.load(false)?;
     let lists = engine.backend.trades(&series, &grid, &rules)?;
     let trades = lists.into_iter().next().unwrap_or_default();
-    if let Some(path) = &args.out {
-        let file = File::create(path).map_err(|error| Failure::file(path, error))?;
-        let mut file = BufWriter::new(file);
-        return write_csv(&mut file, &trades)
-            .and_then(|()| file.flush())
-            .map_err(|error| Failure::file(path, error));
+    let clock = Clock::new(&series);
+    if let Some(mut file) = file {
+        write_csv(&mut file, &trades, &clock).map_err(|error| Failure::file(file.path(), error))?;
+        return file.finish();
     }
-    print(out, &grid, &trades, &series)
+    print(out, &trades, &clock)?;
+    summary(out, &grid, &trades, &series)
 }
 
-fn one(text: &str, option: &str) -> Outcome<Vec<crosscheck::Filter>> {
+fn one(text: &str, option: &str) -> Outcome<Vec<Filter>> {
     let filters = parse_filters(text)?;
     if filters.len() == 1 {
         return Ok(filters);
@@ -67,46 +70,98 @@ fn one(text: &str, option: &str) -> Outcome<Vec<crosscheck::Filter>> {
     )))
 }
 
-fn print(out: &mut dyn Write, grid: &Grid, trades: &[Trade], series: &Series) -> Outcome {
-    let mut table = Table::new(
-        &[
-            "entry_bar",
-            "exit_bar",
-            "side",
-            "entry_price",
-            "exit_price",
-            "pnl_pct",
-            "",
-        ],
-        0,
-    );
-    for trade in trades {
-        table.push([
-            trade.entry_bar.to_string(),
-            trade.exit_bar.to_string(),
-            side(trade.side).to_owned(),
-            trade.entry_price.to_string(),
-            trade.exit_price.to_string(),
-            format!("{:.6}", trade.pnl_pct),
-            (if trade.is_open { "open" } else { "" }).to_owned(),
-        ]);
+/// When the close of a bar is known, and whether bars are missing between two bars.
+struct Clock<'a> {
+    times: Option<(&'a [i64], i64)>,
+}
+
+impl<'a> Clock<'a> {
+    fn new(series: &'a Series) -> Self {
+        Self {
+            times: series.timestamps().zip(series.bar_length()),
+        }
     }
-    table.print(out)?;
+
+    fn known_at(&self, bar: u32) -> Option<i64> {
+        self.times
+            .map(|(times, length)| times[bar as usize] + length)
+    }
+
+    fn crosses_gap(&self, trade: &Trade) -> bool {
+        self.times.is_some_and(|(times, length)| {
+            let span = &times[trade.entry_bar as usize..=trade.exit_bar as usize];
+            span.windows(2).any(|pair| pair[1] - pair[0] > length)
+        })
+    }
+}
+
+fn print(out: &mut dyn Write, trades: &[Trade], clock: &Clock<'_>) -> io::Result<()> {
+    let has_times = clock.times.is_some();
+    let times: &[&str] = if has_times {
+        &["entry_time", "exit_time"]
+    } else {
+        &[]
+    };
+    let rest = [
+        "entry_bar",
+        "exit_bar",
+        "side",
+        "entry_price",
+        "exit_price",
+        "pnl_pct",
+        "",
+    ];
+    let mut table = Table::new(&[times, &rest].concat(), times.len());
+    for trade in trades {
+        let bars = [trade.entry_bar, trade.exit_bar];
+        let mut row: Vec<String> = bars
+            .iter()
+            .filter_map(|&bar| clock.known_at(bar))
+            .map(utc)
+            .collect();
+        row.extend(bars.map(|bar| bar.to_string()));
+        row.push(side(trade.side).to_owned());
+        row.extend([trade.entry_price, trade.exit_price].map(|price| price.to_string()));
+        row.push(format!("{:.6}", trade.pnl_pct));
+        let open = if trade.is_open { "open " } else { "" };
+        let gap = if clock.crosses_gap(trade) { "gap" } else { "" };
+        row.push(format!("{open}{gap}"));
+        table.push(row);
+    }
+    table.print(out)
+}
+
+fn summary(out: &mut dyn Write, grid: &Grid, trades: &[Trade], series: &Series) -> Outcome {
     let (fast, slow) = grid.combination(0);
     let sum: f64 = trades.iter().map(|trade| trade.pnl_pct).sum();
     let count = grouped(trades.len() as u64);
+    let prices = prices::describe(series);
     writeln!(
         out,
-        "\n{fast} over {slow}: {count} trades, {sum:.6} % in all ({})",
-        prices::describe(series)
+        "\n{fast} over {slow}: {count} trades, {sum:.6} % in all ({prices})"
     )?;
+    if series.timestamps().is_some() {
+        writeln!(
+            out,
+            "a time is the end of its bar: the file's time plus the length of a bar"
+        )?;
+    }
     Ok(())
 }
 
-fn write_csv(file: &mut dyn Write, trades: &[Trade]) -> std::io::Result<()> {
-    writeln!(
+fn write_csv(file: &mut OutFile, trades: &[Trade], clock: &Clock<'_>) -> io::Result<()> {
+    write!(
         file,
         "entry_bar,exit_bar,side,entry_price,exit_price,pnl_pct,is_open"
+    )?;
+    writeln!(
+        file,
+        "{}",
+        if clock.times.is_some() {
+            ",entry_time_ms,exit_time_ms,crosses_gap"
+        } else {
+            ""
+        }
     )?;
     for trade in trades {
         let Trade {
@@ -117,12 +172,16 @@ fn write_csv(file: &mut dyn Write, trades: &[Trade]) -> std::io::Result<()> {
             pnl_pct,
             is_open,
             ..
-        } = trade;
+        } = *trade;
         let side = side(trade.side);
-        writeln!(
+        write!(
             file,
             "{entry_bar},{exit_bar},{side},{entry_price},{exit_price},{pnl_pct},{is_open}"
         )?;
+        if let (Some(entry), Some(exit)) = (clock.known_at(entry_bar), clock.known_at(exit_bar)) {
+            write!(file, ",{entry},{exit},{}", clock.crosses_gap(trade))?;
+        }
+        writeln!(file)?;
     }
     Ok(())
 }

@@ -1,0 +1,162 @@
+//! `crosscheck check`: what is in a price file and what is wrong with it, without running anything.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crosscheck::{CsvReport, SeriesReport};
+
+use super::prices::FileArgs;
+use super::table::grouped;
+use super::timeframe::{self, utc};
+use super::{Failure, Outcome};
+
+/// Report what is in a price file and what is wrong with it.
+///
+/// Exit code 1 where `sweep` would refuse the file; warnings alone leave it at 0.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The price file
+    file: PathBuf,
+
+    #[command(flatten)]
+    reading: FileArgs,
+
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
+    let report = CsvReport::from_file(&args.file, &args.reading.options())?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&report)
+            .map_err(|error| Failure::Data(format!("cannot write the report as JSON: {error}")))?;
+        writeln!(out, "{text}")?;
+    } else {
+        print(out, &report)?;
+        if let Some(series) = &report.series {
+            print_series(out, series)?;
+            last_bar(out, series, &args.file)?;
+        }
+    }
+    verdict(args, out, &report)
+}
+
+fn print(out: &mut dyn Write, report: &CsvReport) -> Outcome {
+    writeln!(out, "rows              {}", grouped(report.rows as u64))?;
+    writeln!(out, "columns           {}", report.columns)?;
+    for (format, count) in &report.time_formats {
+        writeln!(
+            out,
+            "timestamps        {} in {}",
+            grouped(*count as u64),
+            format.describe()
+        )?;
+    }
+    Ok(())
+}
+
+fn print_series(out: &mut dyn Write, series: &SeriesReport) -> Outcome {
+    let share = |count: usize| {
+        let percent = 100.0 * count as f64 / series.bars as f64;
+        format!("{} ({percent:.1} %)", grouped(count as u64))
+    };
+    writeln!(out, "usable bars       {}", grouped(series.bars as u64))?;
+    if let Some((first, last)) = series.span {
+        writeln!(out, "first and last    {} to {}", utc(first), utc(last))?;
+    }
+    if let Some(length) = series.bar_length {
+        writeln!(out, "bar length        {}", timeframe::in_words(length))?;
+        let (gaps, missing) = (series.gaps as u64, series.missing_bars);
+        writeln!(
+            out,
+            "gaps              {}, {} bars missing",
+            grouped(gaps),
+            grouped(missing)
+        )?;
+    }
+    let flat = series.longest_flat;
+    writeln!(
+        out,
+        "unchanged closes  {}, at most {flat} bars alike",
+        share(series.unchanged_closes)
+    )?;
+    if let Some(zero) = series.zero_volumes {
+        writeln!(out, "zero volumes      {}", share(zero))?;
+    }
+    let (low, high, ratio) = (series.min_close, series.max_close, series.max_min_ratio());
+    writeln!(
+        out,
+        "closes            {low} to {high}, a ratio of {ratio:.3}"
+    )?;
+    if let Some(largest) = series.largest_move {
+        writeln!(
+            out,
+            "largest move      {largest} at bar {}",
+            grouped(largest.bar as u64)
+        )?;
+    }
+    Ok(())
+}
+
+/// Says what is known of the last bar: a file cannot show that its last bar was finished.
+fn last_bar(out: &mut dyn Write, series: &SeriesReport, path: &Path) -> Outcome {
+    let (Some((_, last)), Some(length)) = (series.span, series.bar_length) else {
+        return Ok(());
+    };
+    let modified = fs::metadata(path)
+        .and_then(|data| data.modified())
+        .unwrap_or_else(|_| SystemTime::now());
+    let modified = modified
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis() as i64);
+    let closed = last.saturating_add(length);
+    if closed > modified {
+        writeln!(
+            out,
+            "last bar          unfinished: it closes at {}, after the file was written",
+            utc(closed)
+        )?;
+    } else if length < 3_600_000 && closed % 3_600_000 != 0 {
+        writeln!(
+            out,
+            "last bar          perhaps unfinished: the file ends inside an hour, as one recorded live does; --drop-last drops it"
+        )?;
+    }
+    Ok(())
+}
+
+fn verdict(args: &Args, out: &mut dyn Write, report: &CsvReport) -> Outcome {
+    if !args.json {
+        for warning in report.series.iter().flat_map(SeriesReport::warnings) {
+            writeln!(out, "warning: {warning}")?;
+        }
+        for fault in &report.faults {
+            let (count, kind) = (grouped(fault.count as u64), fault.kind.describe());
+            let (line, reason) = (fault.first_line, &fault.first_reason);
+            writeln!(
+                out,
+                "fault: {kind}: {count}, the first on line {line}: {reason}"
+            )?;
+        }
+    }
+    let faults: usize = report.faults.iter().map(|fault| fault.count).sum();
+    if faults > 0 {
+        out.flush()?;
+        let file = args.file.display();
+        return Err(Failure::Data(format!(
+            "{file} has {} faults",
+            grouped(faults as u64)
+        )));
+    }
+    if report.series.is_none() {
+        return Err(Failure::Data(format!(
+            "{} has no rows",
+            args.file.display()
+        )));
+    }
+    Ok(())
+}

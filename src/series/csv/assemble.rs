@@ -1,0 +1,260 @@
+//! From checked rows to a `Series`: order, duplicates, and the ticks that all closes share.
+
+use std::path::Path;
+
+use super::decimal::Decimal;
+use super::options::{CsvOptions, Duplicates};
+use super::rows::{Row, Rows};
+use super::time::utc;
+use crate::error::{Error, Result};
+use crate::series::{Reading, Series};
+
+/// Reads all rows and stops at the first fault.
+pub(super) fn series(rows: Rows<'_>, path: &Path, options: &CsvOptions) -> Result<Series> {
+    let mut table = Table::default();
+    for row in rows {
+        let row = row.map_err(|fault| fault.into_error(path))?;
+        table
+            .push(&row, options.duplicates)
+            .map_err(|misplaced| misplaced.into_error(path))?;
+    }
+    if options.drops_last_bar {
+        table.pop();
+    }
+    let series = table.finish(path, options)?;
+    if let Some(declared) = options.bar_length {
+        check_bar_length(&series, declared, path)?;
+    }
+    if options.refuses_gaps {
+        check_gaps(&series, path)?;
+    }
+    Ok(series)
+}
+
+/// A row at, or before, the time of the row before it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Misplaced {
+    pub(super) line: u64,
+    timestamp: i64,
+    line_before: u64,
+    before: i64,
+}
+
+impl Misplaced {
+    pub(super) fn is_duplicate(&self) -> bool {
+        self.timestamp == self.before
+    }
+
+    pub(super) fn reason(&self) -> String {
+        let (time, before) = (utc(self.timestamp), utc(self.before));
+        if self.is_duplicate() {
+            format!("has the time {time} of line {}", self.line_before)
+        } else {
+            format!(
+                "has the time {time}, earlier than {before} of line {}",
+                self.line_before
+            )
+        }
+    }
+
+    fn into_error(self, path: &Path) -> Error {
+        let path = path.to_path_buf();
+        let Self {
+            line,
+            timestamp,
+            line_before,
+            before,
+        } = self;
+        if self.is_duplicate() {
+            Error::DuplicateRow {
+                path,
+                first_line: line_before,
+                line,
+                timestamp,
+            }
+        } else {
+            Error::UnsortedRow {
+                path,
+                line,
+                timestamp,
+                before,
+            }
+        }
+    }
+}
+
+/// Closes that 64-bit ticks cannot hold: the line of the finest step, the step, and a close that does not fit.
+#[derive(Debug, Clone)]
+pub(super) struct TickTrouble {
+    pub(super) line: u64,
+    pub(super) price: f64,
+    pub(super) tick: String,
+}
+
+/// The columns so far.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    closes: Vec<f64>,
+    decimals: Vec<Decimal>,
+    times: Vec<i64>,
+    opens: Vec<f64>,
+    highs: Vec<f64>,
+    lows: Vec<f64>,
+    volumes: Vec<f64>,
+    last: Option<(u64, i64)>,
+    /// Line and exponent of the smallest decimal step.
+    finest: Option<(u64, i32)>,
+    trouble: Option<TickTrouble>,
+}
+
+impl Table {
+    /// Adds a row after the others, or settles it with the row of the same time.
+    pub(super) fn push(
+        &mut self,
+        row: &Row,
+        duplicates: Duplicates,
+    ) -> std::result::Result<(), Misplaced> {
+        if let (Some((timestamp, _)), Some((line_before, before))) = (row.time, self.last)
+            && timestamp <= before
+        {
+            match duplicates {
+                Duplicates::KeepFirst if timestamp == before => return Ok(()),
+                Duplicates::KeepLast if timestamp == before => self.pop(),
+                _ => {
+                    return Err(Misplaced {
+                        line: row.line,
+                        timestamp,
+                        line_before,
+                        before,
+                    });
+                }
+            }
+        }
+        self.append(row);
+        Ok(())
+    }
+
+    fn append(&mut self, row: &Row) {
+        self.closes.push(row.close.value);
+        if let Some((time, _)) = row.time {
+            self.times.push(time);
+            self.last = Some((row.line, time));
+        }
+        self.opens.extend(row.open);
+        if let Some((high, low)) = row.high_low {
+            self.highs.push(high);
+            self.lows.push(low);
+        }
+        self.volumes.extend(row.volume);
+        let Some(decimal) = row.close.exact else {
+            self.trouble.get_or_insert(TickTrouble {
+                line: row.line,
+                price: row.close.value,
+                tick: "its last digit".to_owned(),
+            });
+            return;
+        };
+        if self
+            .finest
+            .is_none_or(|(_, exponent)| decimal.exponent < exponent)
+        {
+            self.finest = Some((row.line, decimal.exponent));
+        }
+        self.decimals.push(decimal);
+    }
+
+    fn pop(&mut self) {
+        if self.decimals.len() == self.closes.len() {
+            self.decimals.pop();
+        }
+        self.closes.pop();
+        self.times.pop();
+        self.opens.pop();
+        self.highs.pop();
+        self.lows.pop();
+        self.volumes.pop();
+    }
+
+    /// Returns the closes as integers of the smallest step.
+    pub(super) fn ticks(&self) -> std::result::Result<Vec<i64>, TickTrouble> {
+        if let Some(trouble) = &self.trouble {
+            return Err(trouble.clone());
+        }
+        let (line, finest) = self.finest.unwrap_or_default();
+        let tick = |decimal: &Decimal| {
+            let shift = decimal.exponent.checked_sub(finest)?.unsigned_abs();
+            decimal.mantissa.checked_mul(10_i64.checked_pow(shift)?)
+        };
+        let fit = |(decimal, &price): (&Decimal, &f64)| {
+            let tick_text = || format!("1e{finest}");
+            tick(decimal).ok_or_else(|| TickTrouble {
+                line,
+                price,
+                tick: tick_text(),
+            })
+        };
+        self.decimals.iter().zip(&self.closes).map(fit).collect()
+    }
+
+    /// Makes the series.
+    pub(super) fn finish(self, path: &Path, options: &CsvOptions) -> Result<Series> {
+        let ticks = match options.reading {
+            Reading::Binary => None,
+            Reading::Ticks => match self.ticks() {
+                Ok(ticks) => Some(ticks),
+                Err(_) if options.falls_back_to_binary => None,
+                Err(TickTrouble { line, price, tick }) => {
+                    let path = path.to_path_buf();
+                    return Err(Error::TickRange {
+                        path,
+                        line,
+                        price,
+                        tick,
+                    });
+                }
+            },
+        };
+        let mut series = Series::from_parts(self.closes, ticks)?;
+        if !self.times.is_empty() {
+            series = series.with_timestamps(self.times)?;
+        }
+        if !self.highs.is_empty() {
+            series = series.with_ohl(self.opens, self.highs, self.lows)?;
+        } else if !self.opens.is_empty() {
+            series = series.with_opens(self.opens)?;
+        }
+        if !self.volumes.is_empty() {
+            series = series.with_volumes(self.volumes)?;
+        }
+        Ok(series)
+    }
+}
+
+fn check_bar_length(series: &Series, declared: i64, path: &Path) -> Result<()> {
+    let median = series.bar_length().ok_or(Error::NoTimestamps {
+        purpose: "to check the length of a bar",
+    })?;
+    if median == declared {
+        return Ok(());
+    }
+    let path = path.to_path_buf();
+    Err(Error::BarLength {
+        path,
+        declared,
+        median,
+    })
+}
+
+fn check_gaps(series: &Series, path: &Path) -> Result<()> {
+    let report = series.report();
+    let Some(largest) = report.largest_gap else {
+        return Ok(());
+    };
+    Err(Error::Gap {
+        path: path.to_path_buf(),
+        gaps: report.gaps,
+        missing: report.missing_bars,
+        bar: largest.bar,
+        largest: largest.missing_bars,
+    })
+}

@@ -1,0 +1,60 @@
+//! From a path to text: gzip is unpacked, other binary files are refused by what they are.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::error::{Error, Result};
+
+/// Enough for the system calls to cost nothing.
+const BUFFER: usize = 1 << 18;
+
+/// Opens a file as text.
+pub(super) fn file(path: &Path) -> Result<Box<dyn BufRead>> {
+    let file = File::open(path).map_err(|source| io_error(path, source))?;
+    text(BufReader::with_capacity(BUFFER, file), path)
+}
+
+/// Wraps a reader as text.
+pub(super) fn reader<'r>(reader: impl Read + 'r, path: &Path) -> Result<Box<dyn BufRead + 'r>> {
+    text(BufReader::with_capacity(BUFFER, reader), path)
+}
+
+fn text<'r>(mut raw: impl BufRead + 'r, path: &Path) -> Result<Box<dyn BufRead + 'r>> {
+    let start = raw.fill_buf().map_err(|source| io_error(path, source))?;
+    let mut text: Box<dyn BufRead + 'r> = if start.starts_with(&[0x1f, 0x8b]) {
+        Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw)))
+    } else {
+        Box::new(raw)
+    };
+    let start = text.fill_buf().map_err(|source| io_error(path, source))?;
+    if let Some(reason) = foreign(start) {
+        return Err(Error::Parse {
+            path: path.to_path_buf(),
+            line: 1,
+            reason: reason.to_owned(),
+        });
+    }
+    Ok(text)
+}
+
+fn foreign(start: &[u8]) -> Option<&'static str> {
+    if start.starts_with(b"PK\x03\x04") {
+        Some("this is a zip archive: unpack it and give the file inside")
+    } else if start.starts_with(b"PAR1") {
+        Some(
+            "this is a Parquet file: its name must end in .parquet, and the build needs the feature parquet",
+        )
+    } else if start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]) {
+        Some("this is UTF-16 text: save it as UTF-8")
+    } else {
+        None
+    }
+}
+
+pub(super) fn io_error(path: &Path, source: std::io::Error) -> Error {
+    let path = path.to_path_buf();
+    Error::Io { path, source }
+}

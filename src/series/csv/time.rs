@@ -1,0 +1,187 @@
+//! Timestamps of any unit, told apart one by one: Binance's files change from milliseconds to microseconds in 2025.
+
+use jiff::tz::Offset;
+use jiff::{Timestamp, civil};
+
+use super::decimal::{self, Decimal};
+
+/// How a timestamp was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum TimeFormat {
+    /// Unix seconds.
+    Seconds,
+    /// Unix milliseconds.
+    Milliseconds,
+    /// Unix microseconds.
+    Microseconds,
+    /// Unix nanoseconds.
+    Nanoseconds,
+    /// ISO 8601 with an offset, or `Z`.
+    IsoOffset,
+    /// ISO 8601 without an offset.
+    IsoNaive,
+}
+
+impl TimeFormat {
+    /// Returns the format in words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Seconds => "Unix seconds",
+            Self::Milliseconds => "Unix milliseconds",
+            Self::Microseconds => "Unix microseconds",
+            Self::Nanoseconds => "Unix nanoseconds",
+            Self::IsoOffset => "ISO 8601 with an offset",
+            Self::IsoNaive => "ISO 8601 without an offset",
+        }
+    }
+
+    /// Powers of ten from this unit to milliseconds.
+    fn shift(self) -> i32 {
+        match self {
+            Self::Seconds => 3,
+            Self::Microseconds => -3,
+            Self::Nanoseconds => -6,
+            Self::Milliseconds | Self::IsoOffset | Self::IsoNaive => 0,
+        }
+    }
+
+    /// The unit whose count of that size falls between 1973 and 5138; seconds reach back to 1970 and before.
+    fn of_size(value: f64) -> Self {
+        let size = value.abs();
+        if size < 1e11 {
+            Self::Seconds
+        } else if size < 1e14 {
+            Self::Milliseconds
+        } else if size < 1e17 {
+            Self::Microseconds
+        } else {
+            Self::Nanoseconds
+        }
+    }
+}
+
+/// Reads a timestamp as Unix milliseconds, anything finer cut off; a time without an offset is `utc_offset`
+/// milliseconds ahead of UTC.
+pub(super) fn parse(
+    text: &str,
+    stated: Option<TimeFormat>,
+    utc_offset: i64,
+) -> Result<(i64, TimeFormat), String> {
+    let text = text.trim();
+    let is_stated_iso = matches!(stated, Some(TimeFormat::IsoNaive | TimeFormat::IsoOffset));
+    if is_stated_iso || is_compact_date(text) && stated.is_none() {
+        return iso(text, utc_offset);
+    }
+    match decimal::parse(text) {
+        Ok(number) => {
+            let format = stated.unwrap_or_else(|| TimeFormat::of_size(number.value));
+            let milliseconds = number.exact.and_then(|exact| scaled(exact, format.shift()));
+            let milliseconds =
+                milliseconds.ok_or_else(|| format!("timestamp '{text}' is out of range"))?;
+            Ok((milliseconds, format))
+        }
+        Err(_) => iso(text, utc_offset),
+    }
+}
+
+/// `20240102` is a day, not a second of 1970.
+fn is_compact_date(text: &str) -> bool {
+    let is_digits = text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_digits && (text.starts_with("19") || text.starts_with("20"))
+}
+
+/// `decimal * 10^shift`, rounded down.
+fn scaled(decimal: Decimal, shift: i32) -> Option<i64> {
+    let exponent = decimal.exponent.checked_add(shift)?;
+    let power = 10_i128.checked_pow(exponent.unsigned_abs())?;
+    let mantissa = i128::from(decimal.mantissa);
+    let value = if exponent < 0 {
+        mantissa.div_euclid(power)
+    } else {
+        mantissa.checked_mul(power)?
+    };
+    i64::try_from(value).ok()
+}
+
+fn iso(text: &str, utc_offset: i64) -> Result<(i64, TimeFormat), String> {
+    if let Ok(time) = text.parse::<Timestamp>() {
+        return Ok((milliseconds(time), TimeFormat::IsoOffset));
+    }
+    let naive = text
+        .parse::<civil::DateTime>()
+        .ok()
+        .and_then(|time| Offset::UTC.to_timestamp(time).ok());
+    match naive {
+        Some(time) => Ok((milliseconds(time) - utc_offset, TimeFormat::IsoNaive)),
+        None if text.is_empty() => {
+            Err("timestamp is blank: drop the row or repair the file".to_owned())
+        }
+        None => Err(format!(
+            "timestamp '{text}' is no time: write Unix time, or ISO 8601 such as 2025-01-01T00:00:00Z"
+        )),
+    }
+}
+
+fn milliseconds(time: Timestamp) -> i64 {
+    time.as_nanosecond().div_euclid(1_000_000) as i64
+}
+
+/// Writes Unix milliseconds as ISO 8601 in UTC; the bare number where no calendar reaches.
+pub(super) fn utc(milliseconds: i64) -> String {
+    Timestamp::from_millisecond(milliseconds)
+        .map_or_else(|_| milliseconds.to_string(), |time| time.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (i64, TimeFormat) {
+        parse(text, None, 0).unwrap()
+    }
+
+    #[test]
+    fn units_are_told_apart_one_by_one() {
+        let new_year = 1_735_689_600_000;
+        for (text, format) in [
+            ("1735689600", TimeFormat::Seconds),
+            ("1735689600.0", TimeFormat::Seconds),
+            ("1735689600000", TimeFormat::Milliseconds),
+            ("1.7356896e12", TimeFormat::Milliseconds),
+            ("1735689600000999", TimeFormat::Microseconds),
+            ("1735689600000000000", TimeFormat::Nanoseconds),
+            ("2025-01-01T00:00:00Z", TimeFormat::IsoOffset),
+            ("2025-01-01 00:00:00+00:00", TimeFormat::IsoOffset),
+            ("2024-12-31 19:00:00-05:00", TimeFormat::IsoOffset),
+            ("2025-01-01 09:00:00.000+0900", TimeFormat::IsoOffset),
+            ("2025-01-01 00:00:00", TimeFormat::IsoNaive),
+            ("2025-01-01T00:00", TimeFormat::IsoNaive),
+            ("2025-01-01", TimeFormat::IsoNaive),
+            ("20250101", TimeFormat::IsoNaive),
+        ] {
+            assert_eq!(read(text), (new_year, format), "{text}");
+        }
+        assert_eq!(read("-1").0, -1_000);
+        assert_eq!(read("1735689600.5").0, new_year + 500);
+    }
+
+    #[test]
+    fn naive_times_move_by_the_offset_and_others_do_not() {
+        let hours = 3_600_000;
+        let shifted = |text| parse(text, None, 9 * hours).unwrap().0;
+        assert_eq!(shifted("2026-06-17 12:26:00"), 1_781_666_760_000);
+        assert_eq!(shifted("2026-06-17T03:26:00Z"), 1_781_666_760_000);
+        assert_eq!(shifted("1781666760000"), 1_781_666_760_000);
+    }
+
+    #[test]
+    fn stated_format_wins_and_bad_text_is_refused() {
+        let stated = parse("60000", Some(TimeFormat::Milliseconds), 0).unwrap();
+        assert_eq!(stated, (60_000, TimeFormat::Milliseconds));
+        for text in ["", "yesterday", "01/02/2024", "1e300", "2024-13-01"] {
+            assert!(parse(text, None, 0).is_err(), "{text}");
+        }
+    }
+}
