@@ -237,7 +237,7 @@ impl Filter {
 
     /// Returns the exact weights on the closes, as integers over a common denominator.
     ///
-    /// *Shape*: one a bar of the window, the newest bar first.
+    /// *Shape*: one a bar of the window, the oldest bar first.
     pub fn exact_weights(&self) -> ExactWeights {
         ExactWeights::of(&self.expr)
     }

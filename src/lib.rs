@@ -64,6 +64,8 @@
 //! Minimum Rust version: 1.89.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(clippy::print_stdout)]
+// tests compare floats bit for bit on purpose
+#![cfg_attr(test, allow(clippy::float_cmp))]
 
 mod backend;
 mod crossover;

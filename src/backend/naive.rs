@@ -24,7 +24,7 @@ impl Naive {
 }
 
 impl Backend for Naive {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "m0"
     }
 

@@ -60,7 +60,7 @@ impl ExactWeights {
 
     /// Returns the sum of the sizes of the weights.
     pub fn magnification(&self) -> f64 {
-        self.to_f64().iter().map(|w| w.abs()).sum()
+        self.to_f64().into_iter().map(f64::abs).sum()
     }
 
     /// Returns the weights as `f64`, each within three roundings of its exact value; NaN where the integers

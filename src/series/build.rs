@@ -217,6 +217,7 @@ fn check_prices(column: &'static str, prices: &[f64]) -> Result<()> {
 
 /// The `f64` price nearest to `ticks * tick` where the tick is a power of ten down to 1e-22: then the divisor
 /// is exact and one division rounds once, as parsing the decimal text does.
+#[expect(clippy::float_cmp, reason = "asks whether the division is exact")]
 fn price(ticks: i64, tick: f64) -> f64 {
     let inverse = (1.0 / tick).round();
     let digits = inverse.log10().round();
