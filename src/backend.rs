@@ -5,6 +5,7 @@ mod naive;
 mod pool;
 mod sequential;
 mod uncertified;
+mod vectorized;
 
 pub use matrix::{FilterMatrix, decide_row};
 pub use naive::Naive;
@@ -13,6 +14,7 @@ pub use sequential::Sequential;
 #[doc(hidden)]
 pub use sequential::SimdPath;
 pub use uncertified::{Evaluation, Formula, Precision, Uncertified};
+pub use vectorized::Vectorized;
 
 use crate::crossover::{CrossoverSink, SideWriter};
 use crate::diagnostics::Diagnostics;

@@ -11,3 +11,4 @@ pub use parity::{
     CombinationParity, Disagreement, ParityReport, TripLimits, Verdict, WorstValue, report,
     report_fp32,
 };
+pub use strict::{Difference, PNL_TOLERANCE, Strict, StrictReport, assert_strict, compare_strict};

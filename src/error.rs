@@ -254,6 +254,29 @@ pub enum Error {
         engine: String,
     },
 
+    /// A comparison of engines in which no trade occurred, so that it proves nothing.
+    #[error(
+        "{candidate} was compared with {reference} on {combinations} combinations of {bars} bars without one trade: \
+         take a series that trades, or allow it"
+    )]
+    NothingCompared {
+        /// Name of the engine taken as right.
+        reference: String,
+        /// Name of the engine that was judged.
+        candidate: String,
+        /// Combinations compared.
+        combinations: usize,
+        /// Bars of the series.
+        bars: usize,
+    },
+
+    /// Engines whose trades differ, where equal trades are required.
+    #[error("{report}; an engine's error bound is wrong: report it with the series and the grid")]
+    EnginesDiffer {
+        /// The first difference, in words.
+        report: String,
+    },
+
     /// An engine that could not be started or was lost.
     #[error("engine {engine}: {reason}")]
     Engine {

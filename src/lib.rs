@@ -92,7 +92,7 @@ mod walk_forward;
 pub use backend::SimdPath;
 pub use backend::{
     Backend, Evaluation, FilterMatrix, Formula, Naive, Pool, Precision, Sequential, Uncertified,
-    decide_row,
+    Vectorized, decide_row,
 };
 pub use crossover::{CrossoverSink, Decision, Predicate, Side, SideWriter, Stage};
 pub use diagnostics::Diagnostics;

@@ -24,7 +24,7 @@ impl Naive {
 }
 
 impl Backend for Naive {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "m0"
     }
 
