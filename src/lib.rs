@@ -64,8 +64,7 @@
 //! Minimum Rust version: 1.89.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(clippy::print_stdout)]
-// tests compare floats bit for bit on purpose
-#![cfg_attr(test, allow(clippy::float_cmp))]
+#![cfg_attr(not(test), warn(clippy::float_cmp, clippy::unwrap_used))]
 
 mod backend;
 mod crossover;

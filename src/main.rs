@@ -1,4 +1,5 @@
 //! The command line `crosscheck`: sweeps, trades and the speed ladder from a terminal.
+#![cfg_attr(not(test), warn(clippy::float_cmp, clippy::unwrap_used))]
 
 mod cli;
 

@@ -14,7 +14,7 @@ use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::grid::Grid;
 use crate::question::Question;
-use crate::rules::Rules;
+use crate::rules::{OpenTrade, Rules};
 use crate::series::Series;
 use crate::trade::{Totals, Trade};
 
@@ -86,8 +86,9 @@ impl Strict {
                 let (expected, found) = (&expected[offset], &found[offset]);
                 let trades = compare_lists(&mut report, grid, combination, expected, found);
                 let totals = &sweep.rows[combination].totals;
+                let found = (found.as_slice(), rules);
                 let totals = compare_totals(&mut report, grid, combination, totals, found);
-                report.count(found.len(), trades.or(totals));
+                report.count(found.0.len(), trades.or(totals));
             }
         }
         locate(&mut report, reference, candidate, series, grid)?;
@@ -112,7 +113,8 @@ impl Strict {
             let lists = engine.trades(series, &block(grid, range.clone())?, rules)?;
             for (combination, list) in range.zip(&lists) {
                 let totals = &sweep.rows[combination].totals;
-                let difference = compare_totals(&mut report, grid, combination, totals, list);
+                let own = (list.as_slice(), rules);
+                let difference = compare_totals(&mut report, grid, combination, totals, own);
                 report.count(list.len(), difference);
             }
         }
@@ -239,11 +241,13 @@ fn compare_totals(
     grid: &Grid,
     combination: usize,
     totals: &Totals,
-    list: &[Trade],
+    (list, rules): (&[Trade], &Rules),
 ) -> Option<Difference> {
-    let trades = list.len() as u64;
-    let wins = list.iter().filter(|trade| trade.pnl_pct > 0.0).count() as u64;
-    let pnl_pct: f64 = list.iter().map(|trade| trade.pnl_pct).sum();
+    let is_excluded = |trade: &Trade| trade.is_open && rules.open_trade() == OpenTrade::Exclude;
+    let counted = || list.iter().filter(|trade| !is_excluded(trade));
+    let trades = counted().count() as u64;
+    let wins = counted().filter(|trade| trade.pnl_pct > 0.0).count() as u64;
+    let pnl_pct: f64 = counted().map(|trade| trade.pnl_pct).sum();
     let has_open_trade = list.last().is_some_and(|trade| trade.is_open);
     let counts = (totals.trades, totals.wins, totals.has_open_trade);
     if report.measure(totals.pnl_pct - pnl_pct) && counts == (trades, wins, has_open_trade) {

@@ -165,7 +165,9 @@ fn direct<T: Float + NumAssign>(
                 *sum += weight * value;
             }
         }
-        out.iter().for_each(|&sum| largest.see(sum));
+        for &sum in out.iter() {
+            largest.see(sum);
+        }
     }
     out
 }
