@@ -1,6 +1,7 @@
 //! Proofs and reports that two engines agree: strict for certified engines, parity for the others.
 
 mod audit;
+pub mod conformance;
 mod measure;
 mod parity;
 mod strict;
