@@ -17,7 +17,7 @@ pub use lanes::SimdPath;
 
 use self::plan::{Job, Plan};
 use self::rows::{Fill, Tile};
-use self::sides::{Context, Decide, Words};
+use self::sides::{Context, Decide, GROUP, Words};
 use super::{Backend, FilterMatrix};
 use crate::crossover::SideWriter;
 use crate::diagnostics::Diagnostics;
@@ -77,7 +77,7 @@ impl Backend for Sequential {
         let mut diagnostics = start(self.name(), question, writers);
         let plan = Plan::new(question, 1);
         let jobs = Plan::order(question, writers);
-        let (mut tile, mut words) = (Tile::new(&plan), Words::new(&plan, 1));
+        let (mut tile, mut words) = (Tile::new(&plan), Words::new(&plan, GROUP));
         for first_bar in (0..question.series().bars()).step_by(plan.tile) {
             self.path.run(Fill {
                 plan: &plan,
@@ -94,9 +94,9 @@ impl Backend for Sequential {
                 jobs: &jobs,
                 words: &mut words,
                 diagnostics: &mut diagnostics,
-                index: |_| 0,
-                then: |job: &Job, words: &Words| {
-                    words.write(0, first_bar, &mut writers[job.writer])
+                has_own_words: false,
+                then: |run, job: &Job, words: &Words| {
+                    words.write(run, first_bar, &mut writers[job.writer]);
                 },
             });
         }

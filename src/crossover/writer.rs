@@ -139,18 +139,30 @@ impl<'a> SideWriter<'a> {
     #[inline(always)]
     fn write_words(&mut self, above: &[u64], ties: Option<&[u64]>) {
         let mut found = Found::new();
-        for (index, &word) in above.iter().enumerate() {
-            let ties = ties.map_or(0, |ties| ties[index]);
+        let mut index = 0;
+        while index < above.len() {
+            let is_tie = |index: usize| ties.is_some_and(|ties| ties[index] != 0);
             let base = self.next_word * 64;
-            let is_whole = base >= self.first_bar && base + 64 <= self.bars;
-            let Some(side) = self.side.filter(|_| is_whole && ties == 0) else {
-                self.write_part(word, ties, &mut found);
+            let Some(side) = self
+                .side
+                .filter(|_| base >= self.first_bar && !is_tie(index))
+            else {
+                self.write_part(above[index], ties.map_or(0, |ties| ties[index]), &mut found);
+                index += 1;
                 continue;
             };
-            self.next_word += 1;
-            self.side = Some(Side::of(word >> 63 != 0));
-            let carry = u64::from(side == Side::Long);
-            found.push_word(base as u32, word ^ ((word << 1) | carry), self.sink);
+            let whole = (self.bars / 64).saturating_sub(self.next_word);
+            let last = above.len().min(index + whole);
+            let last = (index..last).find(|&word| is_tie(word)).unwrap_or(last);
+            if last == index {
+                self.write_part(above[index], 0, &mut found);
+                index += 1;
+                continue;
+            }
+            let side = found.push_words(base as u32, &above[index..last], side, self.sink);
+            self.side = Some(side);
+            self.next_word += last - index;
+            index = last;
         }
         found.flush(self.sink);
     }
@@ -225,6 +237,23 @@ impl Found {
         }
     }
 
+    /// Adds the crossovers of whole words; returns the side after them.
+    #[inline(always)]
+    fn push_words(
+        &mut self,
+        base: u32,
+        words: &[u64],
+        before: Side,
+        sink: &mut dyn CrossoverSink,
+    ) -> Side {
+        let mut carry = u64::from(before == Side::Long);
+        for (index, &word) in words.iter().enumerate() {
+            self.push_word(base + 64 * index as u32, word ^ ((word << 1) | carry), sink);
+            carry = word >> 63;
+        }
+        Side::of(carry != 0)
+    }
+
     /// Adds the bars of the set bits. Four are always written and the count moves on by those that exist: a word holds
     /// two on average, and a loop that ends where they do mispredicts once a word.
     #[inline(always)]
@@ -237,11 +266,8 @@ impl Found {
             *slot = base + changes.trailing_zeros();
             changes &= changes.wrapping_sub(1);
         }
-        let mut slot = 4;
-        while changes != 0 {
-            room[slot] = base + changes.trailing_zeros();
-            changes &= changes - 1;
-            slot += 1;
+        if changes != 0 {
+            rest(room, base, changes);
         }
         self.count += changed;
         if self.count > Self::CAPACITY - 64 {
@@ -254,6 +280,18 @@ impl Found {
         if self.count > 0 {
             sink.crossovers(&self.bars[..self.count]);
             self.count = 0;
+        }
+    }
+}
+
+/// The set bits from the fifth on.
+#[inline(always)]
+fn rest(room: &mut [u32; 64], base: u32, mut changes: u64) {
+    for slot in &mut room[4..] {
+        *slot = base + changes.trailing_zeros();
+        changes &= changes - 1;
+        if changes == 0 {
+            return;
         }
     }
 }

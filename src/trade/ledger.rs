@@ -97,24 +97,25 @@ impl Ledger<'_> {
     #[inline(always)]
     fn add_batch(&mut self, bars: &[u32], sign: f64) {
         let closes = self.position.closes;
-        let mut prices = [1.0; BATCH + 1];
-        prices[0] = self
-            .position
-            .entry_bar
-            .map_or(1.0, |bar| closes[bar as usize]);
-        for (price, &bar) in prices[1..].iter_mut().zip(bars) {
-            *price = closes[bar as usize];
+        let price = |bar: &u32| closes[*bar as usize];
+        let (entry, last) = (self.position.entry_bar.as_ref(), bars.last());
+        // an unused slot is a trade without a move, which is no win
+        let mut prices = [last.map_or(1.0, price); BATCH + 1];
+        prices[0] = entry.map_or(1.0, price);
+        for (slot, bar) in prices[1..].iter_mut().zip(bars) {
+            *slot = price(bar);
         }
+        let fee = self.position.fee_pct;
         let mut pnl = [0.0; BATCH];
         for pair in 0..BATCH / 2 {
             let (first, second) = (2 * pair, 2 * pair + 1);
-            let fee = self.position.fee_pct;
             pnl[first] = pnl_pct(sign, prices[first], prices[first + 1], fee);
             pnl[second] = pnl_pct(-sign, prices[second], prices[second + 1], fee);
         }
-        for &pnl in &pnl[..bars.len()] {
+        let wins = pnl.iter().map(|&pnl| u64::from(pnl > 0.0));
+        self.totals.wins += wins.sum::<u64>();
+        for pnl in &pnl[..bars.len()] {
             self.totals.pnl_pct += pnl;
-            self.totals.wins += u64::from(pnl > 0.0);
         }
         self.totals.trades += bars.len() as u64;
     }

@@ -9,9 +9,17 @@ const APART: i16 = 2;
 pub(crate) trait Lanes: Simd {
     /// Compares 64 bars in fixed point: bits where fast is greater, and whether some bar is too close to call.
     fn quick_word(self, fast: &[i16; 64], slow: &[i16; 64]) -> (u64, bool);
+}
 
-    /// Compares 64 bars beyond a bound: bits where fast is surely above, and where it is surely below.
-    fn sure_word(self, fast: &[f64; 64], slow: &[f64; 64], bound: f64) -> (u64, u64);
+/// Bits of the bars that are too close to call in fixed point.
+#[inline(always)]
+pub(super) fn open_bars(fast: &[i16; 64], slow: &[i16; 64]) -> u64 {
+    let mut open = [0; 64];
+    for bar in 0..64 {
+        let difference = fast[bar].saturating_sub(slow[bar]);
+        open[bar] = u8::from(difference > -APART && difference < APART);
+    }
+    gather_bits(&open)
 }
 
 /// The instruction sets, best last; which exist depends on the machine.
@@ -131,28 +139,12 @@ mod portable {
         }
         (gather_bits(&flags), is_open)
     }
-
-    #[inline(always)]
-    pub(super) fn sure_word(fast: &[f64; 64], slow: &[f64; 64], bound: f64) -> (u64, u64) {
-        let (mut above, mut below) = ([0; 64], [0; 64]);
-        for bar in 0..64 {
-            let difference = fast[bar] - slow[bar];
-            above[bar] = u8::from(difference > bound);
-            below[bar] = u8::from(difference < -bound);
-        }
-        (gather_bits(&above), gather_bits(&below))
-    }
 }
 
 impl Lanes for pulp::Scalar {
     #[inline(always)]
     fn quick_word(self, fast: &[i16; 64], slow: &[i16; 64]) -> (u64, bool) {
         portable::quick_word(fast, slow)
-    }
-
-    #[inline(always)]
-    fn sure_word(self, fast: &[f64; 64], slow: &[f64; 64], bound: f64) -> (u64, u64) {
-        portable::sure_word(fast, slow, bound)
     }
 }
 
@@ -162,16 +154,11 @@ impl Lanes for pulp::aarch64::Neon {
     fn quick_word(self, fast: &[i16; 64], slow: &[i16; 64]) -> (u64, bool) {
         portable::quick_word(fast, slow)
     }
-
-    #[inline(always)]
-    fn sure_word(self, fast: &[f64; 64], slow: &[f64; 64], bound: f64) -> (u64, u64) {
-        portable::sure_word(fast, slow, bound)
-    }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use std::arch::x86_64::{__m256d, __m256i, __m512d, __m512i, _CMP_GT_OQ, _CMP_LT_OQ};
+    use std::arch::x86_64::{__m256i, __m512i};
 
     use pulp::cast;
     use pulp::x86::{V3, V4};
@@ -197,26 +184,6 @@ mod x86 {
             let below = u64::from(below_low) | (u64::from(below_high) << 32);
             (!below, open != 0)
         }
-
-        #[inline(always)]
-        fn sure_word(self, fast: &[f64; 64], slow: &[f64; 64], bound: f64) -> (u64, u64) {
-            let (upper, lower): (__m512d, __m512d) = (cast([bound; 8]), cast([-bound; 8]));
-            let (mut above, mut below) = (0, 0);
-            let (fast, _) = fast.as_chunks::<8>();
-            let (slow, _) = slow.as_chunks::<8>();
-            for (index, (fast, slow)) in fast.iter().zip(slow).enumerate() {
-                let difference = self.avx512f._mm512_sub_pd(cast(*fast), cast(*slow));
-                let is_above = self
-                    .avx512f
-                    ._mm512_cmp_pd_mask::<_CMP_GT_OQ>(difference, upper);
-                let is_below = self
-                    .avx512f
-                    ._mm512_cmp_pd_mask::<_CMP_LT_OQ>(difference, lower);
-                above |= u64::from(is_above) << (8 * index);
-                below |= u64::from(is_below) << (8 * index);
-            }
-            (above, below)
-        }
     }
 
     impl Lanes for V3 {
@@ -241,23 +208,6 @@ mod x86 {
             let apart: __m256i = cast([APART; 16]);
             let open = self.avx2._mm256_cmpgt_epi16(apart, least);
             (!below, self.avx2._mm256_movemask_epi8(open) != 0)
-        }
-
-        #[inline(always)]
-        fn sure_word(self, fast: &[f64; 64], slow: &[f64; 64], bound: f64) -> (u64, u64) {
-            let (upper, lower): (__m256d, __m256d) = (cast([bound; 4]), cast([-bound; 4]));
-            let (mut above, mut below) = (0, 0);
-            let (fast, _) = fast.as_chunks::<4>();
-            let (slow, _) = slow.as_chunks::<4>();
-            for (index, (fast, slow)) in fast.iter().zip(slow).enumerate() {
-                let difference = self.avx._mm256_sub_pd(cast(*fast), cast(*slow));
-                let is_above = self.avx._mm256_cmp_pd::<_CMP_GT_OQ>(difference, upper);
-                let is_below = self.avx._mm256_cmp_pd::<_CMP_LT_OQ>(difference, lower);
-                let bits = |mask| u64::from(self.avx._mm256_movemask_pd(mask) as u32);
-                above |= bits(is_above) << (4 * index);
-                below |= bits(is_below) << (4 * index);
-            }
-            (above, below)
         }
     }
 }

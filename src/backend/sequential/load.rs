@@ -18,8 +18,9 @@ impl Centre {
 
 /// Writes centred closes from `first_bar` on, 0 past the end, and returns their centre and largest size.
 ///
-/// Prices in ticks are centred as integers, so that the result is exact below 2^53, and within one rounding above;
-/// so is a centred `f64` close. Rounding is monotone, so none is larger than the two of the range's ends.
+/// The centre is the close in the middle: half the range at best, the whole range at worst, and no search for it.
+/// Prices in ticks are centred as integers, so that the result is exact below 2^53, and within one rounding above; so
+/// is a centred `f64` close.
 #[inline(always)]
 pub(super) fn load(
     question: &Question<'_>,
@@ -29,59 +30,43 @@ pub(super) fn load(
 ) -> (Centre, f64) {
     let series = question.series();
     let last = (first_bar + out.len()).min(series.bars());
-    out[last - first_bar..].fill(0.0);
+    let middle = first_bar + (last - first_bar) / 2;
+    let (out, past) = out.split_at_mut(last - first_bar);
+    past.fill(0.0);
+    let mut centre = Centre::default();
     if let Some(ticks) = series.ticks() {
-        let ticks = &ticks[first_bar..last];
-        let (low, high) = range(ticks, i64::MAX, i64::MIN);
-        let tick = if is_centred {
-            low + (high - low) / 2
-        } else {
-            0
-        };
-        for (x, price) in out.iter_mut().zip(ticks) {
-            *x = (price - tick) as f64;
-        }
-        return (
-            Centre { tick, close: 0.0 },
-            (high - tick).max(tick - low) as f64,
-        );
-    }
-    let closes = &series.closes()[first_bar..last];
-    let (low, high) = range(closes, f64::INFINITY, f64::NEG_INFINITY);
-    let close = if is_centred {
-        low + (high - low) / 2.0
+        centre.tick = if is_centred { ticks[middle] } else { 0 };
+        let centred = |tick: i64| (tick - centre.tick) as f64;
+        (centre, write(&ticks[first_bar..last], centred, out))
     } else {
-        0.0
-    };
-    for (x, price) in out.iter_mut().zip(closes) {
-        *x = price - close;
+        let closes = series.closes();
+        centre.close = if is_centred { closes[middle] } else { 0.0 };
+        let centred = |close: f64| close - centre.close;
+        (centre, write(&closes[first_bar..last], centred, out))
     }
-    (Centre { tick: 0, close }, (high - close).max(close - low))
 }
 
-/// Lowest and highest value, in eight independent runs that the compiler keeps in vectors.
+/// Writes the centred prices and returns the largest size, in eight runs that the compiler keeps in a vector.
 #[inline(always)]
-fn range<T: Copy + PartialOrd>(values: &[T], most: T, least: T) -> (T, T) {
-    let (mut low, mut high) = ([most; 8], [least; 8]);
-    let (chunks, rest) = values.as_chunks::<8>();
-    for chunk in chunks {
+fn write<T: Copy>(prices: &[T], centred: impl Fn(T) -> f64, out: &mut [f64]) -> f64 {
+    let mut largest = [0.0; 8];
+    let (chunks, rest) = prices.as_chunks::<8>();
+    let (slots, last) = out.as_chunks_mut::<8>();
+    for (chunk, slots) in chunks.iter().zip(slots) {
         for lane in 0..8 {
-            low[lane] = if chunk[lane] < low[lane] {
-                chunk[lane]
+            let x: f64 = centred(chunk[lane]);
+            slots[lane] = x;
+            let size = x.abs();
+            largest[lane] = if size > largest[lane] {
+                size
             } else {
-                low[lane]
-            };
-            high[lane] = if chunk[lane] > high[lane] {
-                chunk[lane]
-            } else {
-                high[lane]
+                largest[lane]
             };
         }
     }
-    let (mut lowest, mut highest) = (most, least);
-    for &value in low.iter().chain(&high).chain(rest) {
-        lowest = if value < lowest { value } else { lowest };
-        highest = if value > highest { value } else { highest };
+    for (&price, slot) in rest.iter().zip(last) {
+        *slot = centred(price);
+        largest[0] = slot.abs().max(largest[0]);
     }
-    (lowest, highest)
+    largest.into_iter().fold(0.0, f64::max)
 }

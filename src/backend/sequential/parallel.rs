@@ -100,8 +100,8 @@ impl Work<'_> {
             jobs: self.jobs,
             words,
             diagnostics: &mut diagnostics,
-            index: |job| job.writer,
-            then: |_: &Job, _: &Words| {},
+            has_own_words: true,
+            then: |_, _: &Job, _: &Words| {},
         });
         diagnostics
     }

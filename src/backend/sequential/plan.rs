@@ -24,7 +24,10 @@ const SHAPES: [(usize, usize); 6] = [
 const GOOD_BOUND: f64 = 2e-6;
 
 /// Values and fixed-point rows of a tile should stay in the second-level cache.
-const TILE_BYTES: usize = 1 << 20;
+const TILE_BYTES: usize = 2 << 20;
+
+/// Fewest and most cells of a tile: shorter ones spend their time on switching combinations.
+const TILE_CELLS: (usize, usize) = (4, 8);
 
 /// Long windows want long tiles; those of all threads together stay below this.
 const STAGED_BYTES: usize = 256 << 20;
@@ -72,6 +75,8 @@ pub(super) struct Plan {
     pub(super) staged_run_up: usize,
     /// Whether closes are taken relative to a centre: only where every filter has unit gain.
     pub(super) is_centred: bool,
+    /// The filter of median window, from which the fixed-point rows are counted.
+    pub(super) reference: usize,
     /// Bound of each filter, relative to the largest close (centred) that its evaluation reads.
     pub(super) bounds: Vec<f64>,
 }
@@ -89,6 +94,7 @@ impl Plan {
             staged_run_up: 0,
             is_centred: question.filters_have_unit_gain(),
             bounds: vec![0.0; filters.len()],
+            reference: median_window(filters),
         };
         let growths = SHAPES.map(|(block, run_up)| Growth::over(block + run_up));
         let mut compiled: Vec<_> = filters
@@ -173,7 +179,7 @@ impl Plan {
     fn tile_length(&self, question: &Question<'_>, threads: usize) -> usize {
         let (filters, bars) = (self.bounds.len(), question.series().bars());
         let per_bar = filters * (size_of::<f64>() + size_of::<i16>());
-        let cells = (TILE_BYTES / per_bar / CELL).clamp(2, 8);
+        let cells = (TILE_BYTES / per_bar / CELL).clamp(TILE_CELLS.0, TILE_CELLS.1);
         let shared = bars.div_ceil(CELL).div_ceil(4 * threads.max(1));
         let cells = if threads > 1 {
             cells.min(shared)
@@ -202,6 +208,12 @@ impl Plan {
         order.sort_by_key(|job| (job.slow / SLOW_GROUP, job.fast, job.slow));
         order
     }
+}
+
+fn median_window(filters: &[Filter]) -> usize {
+    let mut order: Vec<usize> = (0..filters.len()).collect();
+    order.sort_by_key(|&filter| filters[filter].warm_up());
+    order[filters.len() / 2]
 }
 
 fn longest_lag(taps: Option<&[Tap]>) -> usize {

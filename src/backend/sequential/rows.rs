@@ -6,8 +6,8 @@ use super::plan::{CELL, Class, Plan, TapRow};
 use super::taps::{MAX_LEVEL, Tap};
 use crate::question::Question;
 
-/// Steps of the quantum from the cell's centre to its farthest close; averages overshoot it by a little.
-const STEPS: f64 = 30_000.0;
+/// Steps of the quantum in the sampled spread; some are left for the bars between the samples.
+const STEPS: f64 = 24_000.0;
 /// Values beyond are cut; two that are cut alike compare as too close to call.
 const LARGEST_STEP: f64 = 32_767.0;
 /// Added to a size below 2^51 it rounds to a whole number, which then stands in the low bits.
@@ -214,21 +214,28 @@ fn dot<L: Lanes>(
     }
 }
 
-/// Rounds a cell of every row to whole quanta. A quantum is at least four times the largest bound, so that rows two
-/// steps apart, which are one quantum apart at the least, are apart in truth.
+/// Rounds a cell of every row to whole quanta, relative to a row of middling speed: averages follow the price together,
+/// and what sets them apart is a fraction of how far they move. A quantum is at least four times the largest bound, so
+/// that rows two steps apart, which are one quantum apart at the least, are apart in truth.
 #[inline(always)]
 fn quantise(plan: &Plan, cell: usize, tile: &mut Tile) {
-    let scale = tile.scales[cell];
     let largest = |filter| tile.bound(plan, filter, cell * CELL / 64);
     let bound = (0..plan.bounds.len()).map(largest).fold(0.0, f64::max);
-    let quantum = (scale / STEPS).max(4.000_01 * bound);
-    let inverse = if quantum > 0.0 { 1.0 / quantum } else { 0.0 };
+    let row = |filter: usize| filter * tile.stride + cell * CELL;
     let (values, quick) = (&tile.values, &mut tile.quick);
+    let reference = &values[row(plan.reference)..][..CELL];
+    let mut spread = [0.0; 8];
     for filter in 0..plan.bounds.len() {
-        let first = filter * tile.stride + cell * CELL;
-        let values = &values[first..first + CELL];
-        for (value, step) in values.iter().zip(&mut quick[first..first + CELL]) {
-            let mut steps = value * inverse;
+        widen(&mut spread, &values[row(filter)..][..CELL], reference);
+    }
+    let spread = spread.into_iter().fold(0.0, f64::max);
+    let quantum = (spread / STEPS).max(4.000_01 * bound);
+    let inverse = if quantum > 0.0 { 1.0 / quantum } else { 0.0 };
+    for filter in 0..plan.bounds.len() {
+        let values = &values[row(filter)..][..CELL];
+        let quick = &mut quick[row(filter)..][..CELL];
+        for ((value, reference), step) in values.iter().zip(reference).zip(quick) {
+            let mut steps = (value - reference) * inverse;
             steps = if steps < -LARGEST_STEP {
                 -LARGEST_STEP
             } else {
@@ -240,6 +247,23 @@ fn quantise(plan: &Plan, cell: usize, tile: &mut Tile) {
                 steps
             };
             *step = (steps + ROUNDER).to_bits() as i16;
+        }
+    }
+}
+
+/// Widens the spread to a sample of a row: every eighth group of eight bars.
+#[inline(always)]
+fn widen(spread: &mut [f64; 8], values: &[f64], reference: &[f64]) {
+    let (values, _) = values.as_chunks::<8>();
+    let (reference, _) = reference.as_chunks::<8>();
+    for (values, reference) in values.iter().zip(reference).step_by(8) {
+        for lane in 0..8 {
+            let distance = (values[lane] - reference[lane]).abs();
+            spread[lane] = if distance > spread[lane] {
+                distance
+            } else {
+                spread[lane]
+            };
         }
     }
 }

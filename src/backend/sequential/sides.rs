@@ -1,6 +1,6 @@
 //! The sides of one combination on one tile: fixed point first, then `f64` beyond the bound, then the predicate.
 
-use super::lanes::{Lanes, WithLanes};
+use super::lanes::{Lanes, WithLanes, open_bars};
 use super::plan::{Job, Plan};
 use super::rows::Tile;
 use crate::crossover::SideWriter;
@@ -35,17 +35,22 @@ impl Words {
         writer.write(first_bar / 64, &self.above[words], ties);
     }
 
+    /// The words of a combination, to fill anew.
     fn run(&mut self, index: usize) -> Run<'_> {
-        let words = index * self.stride..(index + 1) * self.stride;
-        let run = Run {
-            above: &mut self.above[words.clone()],
-            ties: &mut self.ties[words],
-            has_ties: &mut self.has_ties[index],
-        };
+        let run = self.run_of(index);
         if std::mem::take(run.has_ties) {
             run.ties.fill(0);
         }
         run
+    }
+
+    fn run_of(&mut self, index: usize) -> Run<'_> {
+        let words = index * self.stride..(index + 1) * self.stride;
+        Run {
+            above: &mut self.above[words.clone()],
+            ties: &mut self.ties[words],
+            has_ties: &mut self.has_ties[index],
+        }
     }
 }
 
@@ -64,69 +69,114 @@ pub(super) struct Context<'a> {
     pub(super) tile: &'a Tile,
 }
 
-/// Decides a tile for some combinations; `then` takes each once it is decided.
+/// Decides a tile for some combinations, a few at a time; `then` takes each once it is decided.
 pub(super) struct Decide<'a, F> {
     pub(super) context: Context<'a>,
     pub(super) jobs: &'a [Job],
     pub(super) words: &'a mut Words,
     pub(super) diagnostics: &'a mut Diagnostics,
-    /// Which run of the words a job fills.
-    pub(super) index: fn(&Job) -> usize,
+    /// Which run of the words a job fills: its own, or one of [`GROUP`] that are used again.
+    pub(super) has_own_words: bool,
     pub(super) then: F,
 }
 
-impl<F: FnMut(&Job, &Words)> WithLanes for Decide<'_, F> {
+/// Combinations whose open bars are looked at together: their values are out of the cache, and the misses overlap.
+pub(super) const GROUP: usize = 16;
+
+/// A word with bars that fixed point leaves open.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    job: usize,
+    word: usize,
+    bars: u64,
+}
+
+impl<F: FnMut(usize, &Job, &Words)> WithLanes for Decide<'_, F> {
     type Output = ();
 
     #[inline(always)]
     fn with_lanes<L: Lanes>(mut self, lanes: L) {
-        for job in self.jobs {
-            let mut run = self.words.run((self.index)(job));
-            self.context.decide(lanes, job, &mut run, self.diagnostics);
-            (self.then)(job, self.words);
+        let mut open = Vec::new();
+        for jobs in self.jobs.chunks(GROUP) {
+            let run = |job: usize| {
+                if self.has_own_words {
+                    jobs[job].writer
+                } else {
+                    job
+                }
+            };
+            open.clear();
+            for (index, job) in jobs.iter().enumerate() {
+                let run = self.words.run(run(index));
+                self.context
+                    .compare(lanes, index, job, run.above, &mut open);
+            }
+            for open in &open {
+                let job = &jobs[open.job];
+                let unsure = self
+                    .context
+                    .look_closer(job, open, self.words.run_of(run(open.job)));
+                if unsure != 0 {
+                    let run = self.words.run_of(run(open.job));
+                    self.context
+                        .settle(job, open.word, unsure, run, self.diagnostics);
+                }
+            }
+            for (index, job) in jobs.iter().enumerate() {
+                (self.then)(run(index), job, self.words);
+            }
         }
     }
 }
 
 impl Context<'_> {
+    /// Compares in fixed point, and lists the words with bars that are too close to call.
     #[inline(always)]
-    fn decide<L: Lanes>(
+    fn compare<L: Lanes>(
         self,
         lanes: L,
+        index: usize,
         job: &Job,
-        run: &mut Run<'_>,
-        diagnostics: &mut Diagnostics,
+        words: &mut [u64],
+        open: &mut Vec<Open>,
     ) {
         let fast = self.tile.quick(job.fast).as_chunks::<64>().0;
         let slow = self.tile.quick(job.slow).as_chunks::<64>().0;
         let count = (self.question.series().bars() - self.tile.first_bar).div_ceil(64);
-        for (word, (fast, slow)) in fast.iter().zip(slow).enumerate().take(count) {
-            let (above, is_open) = lanes.quick_word(fast, slow);
-            run.above[word] = above;
+        let pairs = fast.iter().zip(slow).take(count);
+        for (word, ((fast, slow), above)) in pairs.zip(words).enumerate() {
+            let is_open;
+            (*above, is_open) = lanes.quick_word(fast, slow);
             if is_open {
-                self.look_closer(lanes, job, word, run, diagnostics);
+                let bars = open_bars(fast, slow);
+                open.push(Open {
+                    job: index,
+                    word,
+                    bars,
+                });
             }
         }
     }
 
-    /// Decides one word in `f64`, and asks the predicate for the bars that stay open.
+    /// Decides the open bars of a word in `f64`, and returns those that stay open.
     #[inline(always)]
-    fn look_closer<L: Lanes>(
-        self,
-        lanes: L,
-        job: &Job,
-        word: usize,
-        run: &mut Run<'_>,
-        diagnostics: &mut Diagnostics,
-    ) {
-        let bound = |filter| self.tile.bound(self.plan, filter, word);
-        let row = |filter| &self.tile.values(filter).as_chunks::<64>().0[word];
+    fn look_closer(self, job: &Job, open: &Open, run: Run<'_>) -> u64 {
+        let bound = |filter| self.tile.bound(self.plan, filter, open.word);
         let bound = bound(job.fast) + bound(job.slow);
-        let (above, below) = lanes.sure_word(row(job.fast), row(job.slow), bound);
-        run.above[word] = above;
-        if above | below != u64::MAX {
-            self.settle(job, word, !(above | below), run, diagnostics);
+        let (fast, slow) = (self.tile.values(job.fast), self.tile.values(job.slow));
+        let (mut above, mut unsure) = (0, 0);
+        let mut rest = open.bars;
+        while rest != 0 {
+            let bit = rest.trailing_zeros();
+            rest &= rest - 1;
+            let bar = open.word * 64 + bit as usize;
+            let difference = fast[bar] - slow[bar];
+            above |= u64::from(difference > bound) << bit;
+            let is_sure = (difference > bound) | (difference < -bound);
+            unsure |= u64::from(!is_sure) << bit;
         }
+        run.above[open.word] = (run.above[open.word] & !open.bars) | above;
+        unsure
     }
 
     #[cold]
@@ -136,7 +186,7 @@ impl Context<'_> {
         job: &Job,
         word: usize,
         open: u64,
-        run: &mut Run<'_>,
+        run: Run<'_>,
         diagnostics: &mut Diagnostics,
     ) {
         let base = self.tile.first_bar + word * 64;

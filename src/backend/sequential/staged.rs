@@ -26,7 +26,10 @@ impl Tile {
         for &filter in &plan.staged {
             let evaluated = question.filters()[filter].evaluate_into(&closes, &mut values);
             evaluated.expect("both slices are equally long");
-            self.values_mut(filter)[..count].copy_from_slice(&values[run_up..]);
+            for (slot, value) in self.values_mut(filter).iter_mut().zip(&values[run_up..]) {
+                // no NaN of the warm-up may spread to other rows through the reference row
+                *slot = if value.is_nan() { 0.0 } else { *value };
+            }
         }
     }
 
