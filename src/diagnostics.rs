@@ -53,6 +53,13 @@ impl Diagnostics {
         }
     }
 
+    /// Counts decisions that one look at a flat stretch settled, all of them ties.
+    pub(crate) fn record_flat(&mut self, decisions: u64) {
+        self.undecided += decisions;
+        self.by_flat += decisions;
+        self.ties += decisions;
+    }
+
     /// Adds the counts and notes of another part of the same sweep.
     pub fn merge(&mut self, other: &Self) {
         self.decisions += other.decisions;

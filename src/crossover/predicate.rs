@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::sync::OnceLock;
 
-use super::{difference, exact};
+use super::narrow::Narrow;
+use super::{difference, exact, narrow};
 use crate::filter::{ExactWeights, Expr, Filter, gamma};
 use crate::series::Series;
 
@@ -37,6 +38,7 @@ pub(crate) struct FilterForm {
     has_unit_gain: bool,
     float: OnceLock<Vec<f64>>,
     exact: OnceLock<ExactWeights>,
+    narrow: OnceLock<Option<Narrow>>,
 }
 
 impl FilterForm {
@@ -47,6 +49,7 @@ impl FilterForm {
             filter: filter.clone(),
             float: OnceLock::new(),
             exact: OnceLock::new(),
+            narrow: OnceLock::new(),
         }
     }
 
@@ -60,6 +63,11 @@ impl FilterForm {
 
     pub(crate) fn exact(&self) -> &ExactWeights {
         self.exact.get_or_init(|| self.filter.exact_weights())
+    }
+
+    fn narrow(&self) -> Option<&Narrow> {
+        let narrow = || Narrow::of(self.exact());
+        self.narrow.get_or_init(narrow).as_ref()
     }
 
     fn float(&self) -> &[f64] {
@@ -106,18 +114,22 @@ impl<'a> Predicate<'a> {
             window <= bar + 1 && bar < self.series.bars(),
             "bar {bar} has no window of {window}"
         );
-        let have_equal_gain = self.fast.has_unit_gain && self.slow.has_unit_gain;
-        if have_equal_gain && self.series.flat_since()[bar] as usize + window <= bar + 1 {
-            return Decision {
-                ordering: Ordering::Equal,
-                stage: Stage::Flat,
-            };
+        let settled = |ordering, stage| Decision { ordering, stage };
+        if self.is_flat(bar, bar) {
+            return settled(Ordering::Equal, Stage::Flat);
         }
-        if let Some(ordering) = self.float(bar, have_equal_gain) {
-            return Decision {
-                ordering,
-                stage: Stage::Float,
-            };
+        let have_equal_gain = self.fast.has_unit_gain && self.slow.has_unit_gain;
+        let float = || self.float(bar, have_equal_gain);
+        // in ticks the machine integers are as fast as the float, and nearly always answer
+        let is_binary = self.series.ticks().is_none();
+        if let Some(ordering) = is_binary.then(float).flatten() {
+            return settled(ordering, Stage::Float);
+        }
+        if let Some(ordering) = have_equal_gain.then(|| self.narrow(bar)).flatten() {
+            return settled(ordering, Stage::Integer);
+        }
+        if let Some(ordering) = (!is_binary).then(float).flatten() {
+            return settled(ordering, Stage::Float);
         }
         exact::decide(self.series, self.fast.exact(), self.slow.exact(), bar)
     }
@@ -150,6 +162,17 @@ impl<'a> Predicate<'a> {
         difference::difference(self.series, self.fast.exact(), self.slow.exact(), bar)
     }
 
+    /// Whether no close changed in the windows of bars `first..=last`, so that both filters equal the close on each.
+    pub(crate) fn is_flat(&self, first: usize, last: usize) -> bool {
+        let window = self.fast.window.max(self.slow.window);
+        let have_equal_gain = self.fast.has_unit_gain && self.slow.has_unit_gain;
+        have_equal_gain && self.series.flat_since()[last] as usize + window <= first + 1
+    }
+
+    fn narrow(&self, bar: usize) -> Option<Ordering> {
+        narrow::decide(self.series, self.fast.narrow()?, self.slow.narrow()?, bar)
+    }
+
     /// The sign of a direct sum, where it is beyond the bound.
     ///
     /// A term meets a weight of three roundings, a centred close of two (one where the close is an `f64`), a product and
@@ -177,24 +200,32 @@ impl<'a> Predicate<'a> {
     fn dot(&self, form: &FilterForm, bar: usize, is_centred: bool) -> (f64, f64) {
         let weights = form.float();
         let range = bar + 1 - form.window..=bar;
-        let (mut sum, mut size) = (0.0, 0.0);
-        let mut add = |weight: f64, price: f64| {
-            let term = weight * price;
-            sum += term;
-            size += term.abs();
-        };
         if let Some(ticks) = self.series.ticks() {
             let centre = if is_centred { ticks[bar] } else { 0 };
-            for (weight, tick) in weights.iter().zip(&ticks[range]) {
-                add(*weight, (tick - centre) as f64);
-            }
-        } else {
-            let closes = self.series.closes();
-            let centre = if is_centred { closes[bar] } else { 0.0 };
-            for (weight, close) in weights.iter().zip(&closes[range]) {
-                add(*weight, close - centre);
-            }
+            return sums(weights, &ticks[range], |tick| (tick - centre) as f64);
         }
-        (sum, size)
+        let closes = self.series.closes();
+        let centre = if is_centred { closes[bar] } else { 0.0 };
+        sums(weights, &closes[range], |close| close - centre)
     }
+}
+
+/// The sum of weight times centred price, and of the sizes of its terms, in eight runs: one chain would wait for itself.
+fn sums<T: Copy>(weights: &[f64], prices: &[T], centred: impl Fn(T) -> f64) -> (f64, f64) {
+    let (mut sum, mut size) = ([0.0; 8], [0.0; 8]);
+    let (weight_chunks, last_weights) = weights.as_chunks::<8>();
+    let (price_chunks, last_prices) = prices.as_chunks::<8>();
+    for (weights, prices) in weight_chunks.iter().zip(price_chunks) {
+        for lane in 0..8 {
+            let term = weights[lane] * centred(prices[lane]);
+            sum[lane] += term;
+            size[lane] += term.abs();
+        }
+    }
+    for (lane, (weight, &price)) in last_weights.iter().zip(last_prices).enumerate() {
+        let term = weight * centred(price);
+        sum[lane] += term;
+        size[lane] += term.abs();
+    }
+    (sum.iter().sum(), size.iter().sum())
 }

@@ -113,6 +113,12 @@ impl<F: FnMut(usize, &Job, &Words)> WithLanes for Decide<'_, F> {
             }
             for open in &open {
                 let job = &jobs[open.job];
+                if open.bars == u64::MAX && self.context.is_flat(job, open.word) {
+                    let run = self.words.run_of(run(open.job));
+                    run.tie(open.word, u64::MAX);
+                    self.diagnostics.record_flat(64);
+                    continue;
+                }
                 let unsure = self
                     .context
                     .look_closer(job, open, self.words.run_of(run(open.job)));
@@ -179,6 +185,18 @@ impl Context<'_> {
         unsure
     }
 
+    /// Whether no close changed in the windows of a whole word: 64 ties by one look-up.
+    fn is_flat(self, job: &Job, word: usize) -> bool {
+        let first = self.tile.first_bar + word * 64;
+        let is_valid = first >= self.question.first_bar(job.combination)
+            && first + 64 <= self.question.series().bars();
+        is_valid
+            && self
+                .question
+                .predicate(job.combination)
+                .is_flat(first, first + 63)
+    }
+
     #[cold]
     #[inline(never)]
     fn settle(
@@ -209,5 +227,12 @@ impl Context<'_> {
                 *run.has_ties = true;
             }
         }
+    }
+}
+
+impl Run<'_> {
+    fn tie(self, word: usize, bars: u64) {
+        self.ties[word] |= bars;
+        *self.has_ties = true;
     }
 }
