@@ -1,5 +1,7 @@
 //! The engines, and the one trait that they and yours implement.
 
+#[cfg(feature = "gpu")]
+pub mod gpu;
 mod matrix;
 mod naive;
 mod pool;

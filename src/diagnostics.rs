@@ -19,6 +19,8 @@ pub struct Diagnostics {
     pub undecided: u64,
     /// Settled because no close changed in the window.
     pub by_flat: u64,
+    /// Settled by the values of the filters in `f64`, for engines whose first pass is less precise.
+    pub by_values: u64,
     /// Settled by a direct `f64` sum over the window.
     pub by_float: u64,
     /// Settled in 128-bit integers.
@@ -65,6 +67,7 @@ impl Diagnostics {
         self.decisions += other.decisions;
         self.undecided += other.undecided;
         self.by_flat += other.by_flat;
+        self.by_values += other.by_values;
         self.by_float += other.by_float;
         self.by_integer += other.by_integer;
         self.by_big_integer += other.by_big_integer;

@@ -286,6 +286,11 @@ pub enum Error {
         reason: String,
     },
 
+    /// A GPU that could not be opened, or failed.
+    #[cfg(feature = "gpu")]
+    #[error("engine m5: {0}")]
+    Device(#[from] crate::gpu::DeviceError),
+
     /// A file that could not be read or written.
     #[error("{path}: {source}", path = path.display())]
     Io {

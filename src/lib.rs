@@ -123,3 +123,6 @@ mod pages {
     #[doc = include_str!("../docs/testing-indicators.md")]
     struct TestingIndicators;
 }
+
+#[cfg(feature = "gpu")]
+pub use backend::gpu::{self, Gpu, GpuOptions};
