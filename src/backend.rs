@@ -1,5 +1,6 @@
 //! The engines, and the one trait that they and yours implement.
 
+mod auto;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod matrix;
@@ -9,6 +10,7 @@ mod sequential;
 mod uncertified;
 mod vectorized;
 
+pub use auto::Auto;
 pub use matrix::{FilterMatrix, decide_row};
 pub use naive::Naive;
 pub use pool::Pool;

@@ -90,8 +90,8 @@ mod walk_forward;
 #[doc(hidden)]
 pub use backend::SimdPath;
 pub use backend::{
-    Backend, Evaluation, FilterMatrix, Formula, Naive, Pool, Precision, Sequential, Uncertified,
-    Vectorized, decide_row,
+    Auto, Backend, Evaluation, FilterMatrix, Formula, Naive, Pool, Precision, Sequential,
+    Uncertified, Vectorized, decide_row,
 };
 pub use crossover::{CrossoverSink, Decision, Predicate, Side, SideWriter, Stage};
 pub use diagnostics::Diagnostics;

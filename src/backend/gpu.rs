@@ -8,12 +8,14 @@
 mod bound;
 mod budget;
 mod buffers;
+mod check;
 mod chunk;
 mod decode;
 mod device;
 mod error;
 mod fault;
 mod jobs;
+mod matrices;
 mod pipelines;
 mod plan;
 mod ranges;
@@ -23,15 +25,19 @@ mod selftest;
 mod settle;
 mod tiles;
 mod timings;
+mod twin;
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use ndarray::Array2;
 use rayon::prelude::*;
 
+pub use check::KernelCheck;
 pub use device::GpuAdapter;
 pub use error::DeviceError;
 pub use fault::{Fault, Step};
+pub use matrices::UncertifiedGpu;
 pub use timings::GpuTimings;
 
 use super::{Backend, FilterMatrix, Pool};
@@ -221,6 +227,34 @@ impl Gpu {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// Computes the `f32` values of every filter on the device, uncertified; NaN in the warm-up.
+    ///
+    /// *Shape*: (filters, bars), the rows in the order of [`Question::filters`]. *Unit*: that of the closes, which go in
+    /// as they are, not centred: these are the values that a plain port to single precision has.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device).
+    pub fn matrices(&self, question: &Question<'_>) -> Result<Array2<f32>> {
+        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let values = matrices::read(self, question, &mut buffers);
+        if values.is_err() {
+            buffers.renew();
+        }
+        Ok(values?)
+    }
+
+    /// Compares every kernel with its twin in plain Rust, over the first chunk of bars.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device).
+    #[doc(hidden)]
+    pub fn check_kernels(&self, question: &Question<'_>) -> Result<KernelCheck> {
+        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let (device, pipelines) = (&self.device, &self.pipelines);
+        let run = Run::new(device, pipelines, &mut buffers, &self.options, question)?;
+        Ok(run.check()?)
     }
 
     /// Finds the crossovers of a grid and lets go of them: a sweep without its trades, for measurements.

@@ -232,7 +232,13 @@ impl Device {
             return Err(DeviceError::OutOfMemory { step, bytes });
         }
         self.check(step)?;
-        match errors.into_iter().flatten().next() {
+        let error = errors.into_iter().flatten().next();
+        if error.is_some() || done.is_err() {
+            // a loss is told only while polling, and is the cause of what follows it
+            self.drain();
+            self.check(step)?;
+        }
+        match error {
             Some(wgpu::Error::OutOfMemory { .. }) => Err(DeviceError::OutOfMemory { step, bytes }),
             Some(error) => Err(DeviceError::Refused {
                 step,
@@ -243,6 +249,16 @@ impl Device {
                 reason: "the graphics library panicked".to_owned(),
             }),
         }
+    }
+
+    /// Lets what is still running end, because a loss is told only once nothing is.
+    fn drain(&self) {
+        let wait = wgpu::PollType::Wait {
+            submission_index: None,
+            timeout: Some(self.timeout.min(Duration::from_secs(2))),
+        };
+        // whatever comes of it shows in the lost flag
+        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| self.handle.poll(wait)));
     }
 
     /// Waits until a submission has finished and its callbacks have run.
@@ -257,6 +273,9 @@ impl Device {
             timeout: Some(self.timeout),
         };
         let polled = std::panic::catch_unwind(AssertUnwindSafe(|| self.handle.poll(wait)));
+        if !matches!(polled, Ok(Ok(_))) {
+            self.drain();
+        }
         self.check(step)?;
         match polled {
             Ok(Ok(_)) if fault != Some(Fault::Timeout) => Ok(()),

@@ -54,11 +54,18 @@ impl Faults {
 
     /// Takes the fault planned for a step, if there is one.
     pub(super) fn take(&self, step: Step) -> Option<Fault> {
+        self.take_if(step, |_| true)
+    }
+
+    /// Takes the fault planned for a step, if it is of a kind.
+    pub(super) fn take_if(&self, step: Step, is_wanted: impl Fn(Fault) -> bool) -> Option<Fault> {
         let mut faults = self
             .0
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let index = faults.iter().position(|(at, _)| *at == step)?;
+        let index = faults
+            .iter()
+            .position(|(at, fault)| *at == step && is_wanted(*fault))?;
         Some(faults.remove(index).1)
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Group {
 pub(super) struct Row {
     pub(super) first_weight: u32,
     pub(super) steps: u32,
-    pub(super) filter: u32,
+    pub(super) output: u32,
     pub(super) terms: u32,
     pub(super) rows: [u32; 4],
     pub(super) coefficients: [f32; 4],
@@ -315,7 +315,7 @@ fn taps(weights: &[f64], step: usize) -> [f32; 4] {
     })
 }
 
-fn second_row(own: &[f64], filter: u32, terms: &[(i32, u32)], weights: &mut Vec<[f32; 4]>) -> Row {
+fn second_row(own: &[f64], output: u32, terms: &[(i32, u32)], weights: &mut Vec<[f32; 4]>) -> Row {
     let first_weight = weights.len() as u32;
     let steps = own.len().div_ceil(4);
     weights.extend((0..steps).map(|step| taps(own, step)));
@@ -326,7 +326,7 @@ fn second_row(own: &[f64], filter: u32, terms: &[(i32, u32)], weights: &mut Vec<
     Row {
         first_weight,
         steps: steps as u32,
-        filter,
+        output,
         terms: terms.len() as u32,
         rows,
         coefficients,

@@ -55,7 +55,7 @@ pub(super) fn check(plan: &Plan, jobs: &Jobs, sizes: &Sizes) -> bool {
     });
     let has_rows = plan.rows.iter().all(|row| {
         has_weights(row.first_weight, row.steps)
-            && (row.filter as usize) < plan.values()
+            && (row.output as usize) < plan.values()
             && row.rows.iter().all(|&r| (r as usize) < plan.inner_rows)
     });
     let has_bounds = plan

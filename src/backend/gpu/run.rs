@@ -44,25 +44,24 @@ struct Params {
 }
 
 /// A submission whose sides are on their way back.
-struct InFlight {
-    slot: usize,
+pub(super) struct InFlight {
     jobs: std::ops::Range<usize>,
     epoch: u32,
-    bytes: u64,
-    staging: wgpu::Buffer,
-    submission: wgpu::SubmissionIndex,
-    mapping: Mapping,
+    pub(super) bytes: u64,
+    pub(super) staging: wgpu::Buffer,
+    pub(super) submission: wgpu::SubmissionIndex,
+    pub(super) mapping: Mapping,
 }
 
 /// One sweep on the device.
 pub(super) struct Run<'a> {
-    device: &'a Device,
+    pub(super) device: &'a Device,
     pipelines: &'a Pipelines,
-    buffers: &'a mut Buffers,
+    pub(super) buffers: &'a mut Buffers,
     question: &'a Question<'a>,
-    plan: Plan,
-    jobs: Jobs,
-    budget: Budget,
+    pub(super) plan: Plan,
+    pub(super) jobs: Jobs,
+    pub(super) budget: Budget,
     has_values: bool,
     profile: Profile,
     timings: GpuTimings,
@@ -132,7 +131,7 @@ impl<'a> Run<'a> {
         Ok((diagnostics, self.timings, on_host))
     }
 
-    fn upload(&mut self) -> Result<()> {
+    pub(super) fn upload(&mut self) -> Result<()> {
         let start = Instant::now();
         let context = Context {
             device: self.device,
@@ -185,6 +184,18 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// The first chunk of bars alone, its filter values made.
+    pub(super) fn first_chunk(&mut self) -> Result<(Tiles, Sizes)> {
+        let bars = self.question.series().bars();
+        let tiles = self.budget.tiles(&self.plan, bars, false)?;
+        let sizes = Sizes::new(&self.plan, tiles);
+        self.convolve(0, tiles, &sizes)?;
+        Ok((
+            Tiles::new(self.question.series(), &self.plan, 0, tiles),
+            sizes,
+        ))
+    }
+
     fn convolve(&mut self, first_bar: usize, tiles: usize, sizes: &Sizes) -> Result<()> {
         let start = Instant::now();
         let packed = Tiles::new(self.question.series(), &self.plan, first_bar, tiles);
@@ -202,7 +213,7 @@ impl<'a> Run<'a> {
     }
 
     /// Submits kernel (c) for a range of jobs: clear, compare, copy, map.
-    fn compare(
+    pub(super) fn compare(
         &mut self,
         slot: usize,
         jobs: std::ops::Range<usize>,
@@ -231,10 +242,8 @@ impl<'a> Run<'a> {
         let params_buffer = buffers.params.at_least(device, 32)?;
         let output = buffers.output.at_least(device, bytes)?;
         let staging = buffers.staging.at_least(device, bytes)?;
-        let fault = device.faults.take(Step::Compare);
-        if fault == Some(Fault::Lost) {
-            device.handle.destroy();
-        }
+        let is_dropped = |fault| matches!(fault, Fault::Stale | Fault::Killed);
+        let fault = device.faults.take_if(Step::Compare, is_dropped);
         let pipeline = &self.pipelines.bits;
         let timestamps = self.profile.next(Kernel::Bits);
         let (submission, mapping) = device.scoped(Step::Compare, 0, || {
@@ -265,7 +274,6 @@ impl<'a> Run<'a> {
             (submission, Mapping::request(&staging, bytes))
         })?;
         Ok(InFlight {
-            slot,
             jobs,
             epoch: params.epoch,
             bytes,
@@ -283,7 +291,6 @@ impl<'a> Run<'a> {
         by_row: &mut [&mut SideWriter<'_>],
         diagnostics: &mut Diagnostics,
     ) -> Result<()> {
-        let _ = done.slot;
         let start = Instant::now();
         let question = self.question;
         let settler = chunk.settler.get_or_init(|| {

@@ -18,6 +18,8 @@ pub(super) struct Tiles {
     pub(super) largest: Vec<f32>,
     /// Blocks of 32 bars.
     pub(super) blocks: usize,
+    /// What undoes each tile's scale, in two factors.
+    pub(super) inverse_scales: Vec<(f64, f64)>,
 }
 
 impl Tiles {
@@ -28,14 +30,16 @@ impl Tiles {
         let mut closes = vec![0.0; tiles * positions];
         let reaches = plan.reaches.len();
         let mut by_tile = vec![0.0; tiles * tile_blocks * reaches];
-        closes
+        let inverse_scales = closes
             .par_chunks_mut(positions)
             .zip(by_tile.par_chunks_mut(tile_blocks * reaches))
             .enumerate()
-            .for_each(|(tile, (closes, largest))| {
-                pack(series, plan, first_bar + tile * plan.tile_bars, closes);
+            .map(|(tile, (closes, largest))| {
+                let scale = pack(series, plan, first_bar + tile * plan.tile_bars, closes);
                 widen(closes, plan, largest);
-            });
+                (scale.0.recip(), scale.1.recip())
+            })
+            .collect();
         let blocks = tiles * tile_blocks;
         let mut largest = vec![0.0; reaches * blocks];
         for (tile, part) in by_tile.chunks(tile_blocks * reaches).enumerate() {
@@ -48,13 +52,14 @@ impl Tiles {
             closes,
             largest,
             blocks,
+            inverse_scales,
         }
     }
 }
 
 /// One tile: the difference from the centre is exact in ticks, and one rounding of `f64` otherwise; then one rounding
 /// to `f32`. Bars that the series lacks stay 0, the centre.
-fn pack(series: &Series, plan: &Plan, own: usize, out: &mut [f32]) {
+fn pack(series: &Series, plan: &Plan, own: usize, out: &mut [f32]) -> Scale {
     let bars = own.saturating_sub(plan.halo)..(own + plan.tile_bars).min(series.bars());
     let skipped = (bars.start + plan.halo).saturating_sub(own);
     let out = &mut out[skipped..skipped + bars.len()];
@@ -73,6 +78,7 @@ fn pack(series: &Series, plan: &Plan, own: usize, out: &mut [f32]) {
             // i64 to f32 rounds once; prices in ticks are far from f32's limits, so the scaling is exact
             *out = scale.apply((tick - centre) as f32);
         }
+        scale
     } else {
         let closes = &series.closes()[bars];
         let (low, high) = closes.iter().fold((f64::MAX, 0.0_f64), |(low, high), &c| {
@@ -87,6 +93,7 @@ fn pack(series: &Series, plan: &Plan, own: usize, out: &mut [f32]) {
         for (out, &close) in out.iter_mut().zip(closes) {
             *out = scale.apply_wide(close - centre);
         }
+        scale
     }
 }
 
