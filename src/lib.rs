@@ -117,6 +117,9 @@ pub use walk_forward::{Chosen, Measured, Split, WalkForward, WalkForwardReport, 
 /// The pages under `docs/` and their snippets, compiled and run as doctests.
 #[cfg(doctest)]
 mod pages {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+
     #[doc = include_str!("../docs/embedding.md")]
     struct Embedding;
 

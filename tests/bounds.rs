@@ -18,7 +18,7 @@ fn hostile() -> Vec<(&'static str, Series)> {
     let steps = |t: usize| 0.1 + (t / 90 * 37 % 11) as f64 * 0.01;
     vec![
         ("flat stretches", series((0..3_000).map(steps))),
-        ("ramp", series((0..2_000).map(|t| 0.1 + t as f64 * 0.1))),
+        ("ramp", series((0..2_000).map(|t| 0.1 + f64::from(t) * 0.1))),
         (
             "alternating",
             series((0..2_000).map(|t| if t % 2 == 0 { 0.1 } else { 0.3 })),

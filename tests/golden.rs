@@ -13,29 +13,43 @@ use crosscheck::{
     Backend, Filter, Grid, Naive, Pool, Rules, Sequential, Series, Vectorized, parse_filters,
     random_walk,
 };
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Trial};
 
-/// File of the expected trades, price file (none: the random walk) and its decimals, trades due in ticks and in binary.
-const GOLDEN: [(&str, Option<(&str, usize)>, u64, u64); 4] = [
-    (
-        "golden/algobtc_1m.hma-hma3.csv",
-        Some(("data/algobtc_1m.csv", 8)),
-        103_130,
-        103_130,
-    ),
-    (
-        "golden/algobtc_1m.sma-wma.csv",
-        Some(("data/algobtc_1m.csv", 8)),
-        74_208,
-        74_270,
-    ),
-    (
-        "golden/btcusdt_1m.hma-hma3.csv",
-        Some(("data/btcusdt_1m.csv", 2)),
-        278_795,
-        278_795,
-    ),
-    ("golden/random_walk_150k.hma-hma3.csv", None, 0, 315_561),
+/// Expected trades: their file, the prices they are of, and how many are due in each reading.
+#[derive(Clone, Copy)]
+struct Golden {
+    file: &'static str,
+    /// Price file and its decimals; none for the random walk.
+    prices: Option<(&'static str, usize)>,
+    in_ticks: u64,
+    in_binary: u64,
+}
+
+const GOLDEN: [Golden; 4] = [
+    Golden {
+        file: "golden/algobtc_1m.hma-hma3.csv",
+        prices: Some(("data/algobtc_1m.csv", 8)),
+        in_ticks: 103_130,
+        in_binary: 103_130,
+    },
+    Golden {
+        file: "golden/algobtc_1m.sma-wma.csv",
+        prices: Some(("data/algobtc_1m.csv", 8)),
+        in_ticks: 74_208,
+        in_binary: 74_270,
+    },
+    Golden {
+        file: "golden/btcusdt_1m.hma-hma3.csv",
+        prices: Some(("data/btcusdt_1m.csv", 2)),
+        in_ticks: 278_795,
+        in_binary: 278_795,
+    },
+    Golden {
+        file: "golden/random_walk_150k.hma-hma3.csv",
+        prices: None,
+        in_ticks: 0,
+        in_binary: 315_561,
+    },
 ];
 
 const ENGINES: [&str; 4] = ["m0", "m1", "m2", "m4"];
@@ -51,48 +65,50 @@ fn engine(name: &str) -> Box<dyn Backend> {
 
 fn main() -> ExitCode {
     let mut trials = Vec::new();
-    let mut add =
-        |name: String, is_there: bool, run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
-            trials.push(Trial::test(name, run).with_ignored_flag(!is_there));
-        };
-    for (file, prices, in_ticks, in_binary) in GOLDEN {
-        for (reading, due) in [("ticks", in_ticks), ("binary", in_binary)] {
-            if due == 0 {
-                continue; // the random walk has no decimal text
-            }
+    for golden in GOLDEN {
+        // the random walk has no decimal text
+        let readings = [("ticks", golden.in_ticks), ("binary", golden.in_binary)];
+        for (reading, due) in readings.into_iter().filter(|(_, due)| *due > 0) {
             for name in ENGINES {
-                let is_there = prices.is_none_or(|(prices, _)| shared::shared(prices).is_some());
-                let is_there = is_there && shared::shared(file).is_some();
-                let title = format!("{name} {file} {reading}");
-                add(
-                    title,
-                    is_there,
-                    Box::new(move || golden(name, file, prices, reading, due)),
-                );
+                let files = [Some(golden.file), golden.prices.map(|prices| prices.0)];
+                let title = format!("{name} {} {reading}", golden.file);
+                trials.push(trial(title, &files, move || {
+                    reproduce(name, golden, reading, due);
+                }));
             }
         }
     }
-    let cases = shared::shared("cases/cases.json").is_some();
     for (id, file, decimals) in [
         ("CR-09", "data/algobtc_1m.csv", 8),
         ("RG-01", "data/btcusdt_1m_7d.csv", 2),
     ] {
         for name in ENGINES {
-            let is_there = cases && shared::shared(file).is_some();
-            add(
-                format!("{name} {id}"),
-                is_there,
-                Box::new(move || crossings(name, id, file, decimals)),
-            );
+            let files = [Some("cases/cases.json"), Some(file)];
+            trials.push(trial(format!("{name} {id}"), &files, move || {
+                crossings(name, id, file, decimals);
+            }));
         }
     }
-    let has_volumes = shared::shared("data/algobtc_1m.csv").is_some();
-    add(
-        "NA-08 volumes play no part".to_owned(),
-        has_volumes,
-        Box::new(volumes_play_no_part),
-    );
+    let title = "NA-08 volumes play no part".to_owned();
+    trials.push(trial(
+        title,
+        &[Some("data/algobtc_1m.csv")],
+        volumes_play_no_part,
+    ));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// A test that shows as ignored where one of its files is missing.
+fn trial(title: String, files: &[Option<&str>], run: impl FnOnce() + Send + 'static) -> Trial {
+    let is_there = files
+        .iter()
+        .flatten()
+        .all(|file| shared::shared(file).is_some());
+    let run = move || {
+        run();
+        Ok(())
+    };
+    Trial::test(title, run).with_ignored_flag(!is_there)
 }
 
 struct Row {
@@ -134,14 +150,8 @@ fn series(prices: Option<(&str, usize)>, reading: &str) -> Series {
 }
 
 /// M0 costs a window a bar and a combination, so it answers for every ninth row; the others for all.
-fn golden(
-    name: &str,
-    file: &str,
-    prices: Option<(&str, usize)>,
-    reading: &str,
-    due: u64,
-) -> Result<(), Failed> {
-    let mut rows = rows(file, reading);
+fn reproduce(name: &str, golden: Golden, reading: &str, due: u64) {
+    let mut rows = rows(golden.file, reading);
     assert_eq!(
         rows.iter().map(|row| row.trades).sum::<u64>(),
         due,
@@ -156,7 +166,7 @@ fn golden(
         .collect();
     let grid = Grid::from_pairs(&pairs).unwrap();
     let sweep = engine(name)
-        .sweep(&series(prices, reading), &grid, &Rules::default())
+        .sweep(&series(golden.prices, reading), &grid, &Rules::default())
         .unwrap();
     assert!(sweep.diagnostics.certified);
     for (row, found) in rows.iter().zip(&sweep.rows) {
@@ -169,11 +179,10 @@ fn golden(
             found.totals.pnl_pct
         );
     }
-    Ok(())
 }
 
 /// A case of the list with one row a combination: count of crossings, the first three, the last, and the exact ties.
-fn crossings(name: &str, id: &str, file: &str, decimals: usize) -> Result<(), Failed> {
+fn crossings(name: &str, id: &str, file: &str, decimals: usize) {
     let cases: serde_json::Value = serde_json::from_str(&shared::text("cases/cases.json")).unwrap();
     let case = cases
         .as_array()
@@ -207,10 +216,9 @@ fn crossings(name: &str, id: &str, file: &str, decimals: usize) -> Result<(), Fa
             assert_eq!(ties as u64, row["exact_ties"], "{row}");
         }
     }
-    Ok(())
 }
 
-fn volumes_play_no_part() -> Result<(), Failed> {
+fn volumes_play_no_part() {
     let text = shared::text("data/algobtc_1m.csv");
     let volumes: Vec<f64> = text
         .lines()
@@ -231,5 +239,4 @@ fn volumes_play_no_part() -> Result<(), Failed> {
         assert_eq!(trades(&with), trades(&without));
         assert_strict(&Naive::new(), &*engine, &without, &grid, &Rules::default());
     }
-    Ok(())
 }

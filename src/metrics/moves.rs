@@ -153,7 +153,7 @@ mod tests {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
-            let level = if bar / 50 % 2 == 0 {
+            let level = if (bar / 50).is_multiple_of(2) {
                 1_u64 << 50
             } else {
                 1 << 20

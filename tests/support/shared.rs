@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crosscheck::Series;
 
 /// The path of a shared file, if it is there.
-pub fn shared(name: &str) -> Option<PathBuf> {
+pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let folder =
         std::env::var_os("CROSSCHECK_SHARED").map_or_else(|| "../shared".into(), PathBuf::from);
     let path = folder.join(name);
@@ -13,13 +13,13 @@ pub fn shared(name: &str) -> Option<PathBuf> {
 }
 
 /// The text of a shared file that was found before.
-pub fn text(name: &str) -> String {
+pub(crate) fn text(name: &str) -> String {
     let path = shared(name).unwrap_or_else(|| panic!("{name} is not in the shared folder"));
     std::fs::read_to_string(path).unwrap()
 }
 
 /// Closes of a price file in ticks of its smallest step: decimal text to integers, without a float between.
-pub fn ticks(name: &str, decimals: usize) -> Series {
+pub(crate) fn ticks(name: &str, decimals: usize) -> Series {
     let text = text(name);
     let close = |line: &str| {
         let close = line.split(',').nth(4).unwrap();

@@ -53,7 +53,9 @@ pub(in crate::backend) fn sides(
             .with_max_len(1)
             .map(|(words, &first_bar)| work.decide(first_bar, words))
             .collect();
-        counts.iter().for_each(|count| diagnostics.merge(count));
+        for count in &counts {
+            diagnostics.merge(count);
+        }
         writers
             .par_iter_mut()
             .enumerate()

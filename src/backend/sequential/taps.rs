@@ -108,7 +108,10 @@ fn terms(expr: &Expr) -> Option<Terms> {
     }
 }
 
-fn product(window: &[((usize, usize), (i128, i128))], inner: &Terms) -> Option<Terms> {
+/// One term of a window: level and lag, numerator and denominator.
+type WindowTerm = ((usize, usize), (i128, i128));
+
+fn product(window: &[WindowTerm], inner: &Terms) -> Option<Terms> {
     let mut out = Terms::new();
     for &((level, lag), (numerator, denominator)) in window {
         let outer = Ratio::new(numerator, denominator);

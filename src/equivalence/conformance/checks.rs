@@ -114,7 +114,7 @@ pub fn large_periods(engine: &dyn Backend) -> Compared {
     let grid = parse("sma:2500,4096", "wma:3000,4097");
     let walk = ticks_of(&generate::tick_walk(100_000, 3, 4_400));
     let compared = agrees_with_exact_integers(engine, "large periods", &walk, &grid);
-    let flat = ticks_of(&[77; 4_400]);
+    let flat = ticks_of(&vec![77; 4_400]);
     let ties = agrees_with_exact_integers(engine, "large flat periods", &flat, &grid);
     assert_eq!(ties.ties, ties.decisions);
     compared
