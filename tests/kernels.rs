@@ -95,7 +95,7 @@ fn kernels_neither_divide_nor_wait() {
 }
 
 fn visit(block: &naga::Block, see: &mut impl FnMut(&Statement)) {
-    for statement in block.iter() {
+    for statement in block {
         see(statement);
         match statement {
             Statement::Block(inner) => visit(inner, see),
