@@ -155,7 +155,7 @@ impl<'a> Predicate<'a> {
     /// let series = Series::from_ticks(&[10, 11, 13], 1.0)?;
     /// let grid = Grid::parse("sma:1", "sma:3")?;
     /// let question = Question::new(&series, &grid)?;
-    /// assert_eq!(question.predicate(0).exact_difference(2), 13.0 - 34.0 / 3.0);
+    /// assert_eq!(question.predicate(0).exact_difference(2), 5.0 / 3.0);
     /// # Ok::<(), crosscheck::Error>(())
     /// ```
     pub fn exact_difference(&self, bar: usize) -> f64 {
