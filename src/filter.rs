@@ -4,6 +4,7 @@
 
 mod bound;
 mod evaluate;
+mod group;
 mod kernel;
 mod lanes;
 mod plan;

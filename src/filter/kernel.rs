@@ -1,49 +1,70 @@
 //! A weighted sum of each window over eight lanes, term by term: custom kernels, and means of a few bars.
 
-use super::lanes::{Lanes, Row};
+use super::group::{Node, Vectors, group_mut, store_group};
+use super::lanes::{LANES, Lanes, Row};
 
 /// Rows computed together, so that one load of a row serves several windows and no addition waits for another.
 const ROWS: usize = 4;
 
-/// The weights of one kernel, oldest first, and what the sum is multiplied by.
+/// One kernel and the rows that its windows reach back to.
 #[derive(Debug, Clone)]
 pub(super) struct Kernel {
-    pub(super) weights: Vec<f64>,
-    pub(super) scale: f64,
+    /// Oldest first.
+    weights: Vec<f64>,
+    /// What the sum is multiplied by.
+    scale: f64,
+    rows: Vec<Row>,
+    filled: usize,
 }
 
 impl Kernel {
-    /// Writes the sums of the windows that end at `input[from..]` to `out[from..]`.
-    #[inline(always)]
-    pub(super) fn take<L: Lanes>(&self, simd: L, input: &[Row], from: usize, out: &mut [Row]) {
-        let first = from + 1 - self.weights.len();
-        let scale = simd.splat(self.scale);
-        let mut groups = out[from..].chunks_exact_mut(ROWS);
-        let mut start = first;
-        for group in &mut groups {
-            let sums = self.sums::<L, ROWS>(simd, &input[start..]);
-            for (out, sum) in group.iter_mut().zip(sums) {
-                simd.store(simd.mul(sum, scale), &mut out.0);
-            }
-            start += ROWS;
-        }
-        for out in groups.into_remainder() {
-            let [sum] = self.sums::<L, 1>(simd, &input[start..]);
-            simd.store(simd.mul(sum, scale), &mut out.0);
-            start += 1;
+    pub(super) fn new(weights: Vec<f64>, scale: f64) -> Self {
+        // longer than needed, so that moving the history to the front is rare
+        let rows = vec![Row::ZERO; 2 * weights.len() + 16 * LANES];
+        Self {
+            filled: 0,
+            weights,
+            scale,
+            rows,
         }
     }
 
-    /// The sums of the windows that start at the first `N` rows.
+    /// The sums of the windows that start at the first rows.
     #[inline(always)]
-    fn sums<L: Lanes, const N: usize>(&self, simd: L, input: &[Row]) -> [L::Vector; N] {
-        let mut sums = [simd.splat(0.0); N];
-        for (rows, &weight) in input.windows(N).zip(&self.weights) {
+    fn sums<L: Lanes>(&self, simd: L, rows: &[Row]) -> [L::Vector; ROWS] {
+        let mut sums = [simd.splat(0.0); ROWS];
+        for (rows, &weight) in rows.windows(ROWS).zip(&self.weights) {
             let weight = simd.splat(weight);
             for (sum, row) in sums.iter_mut().zip(rows) {
                 *sum = simd.add(*sum, simd.mul(weight, simd.load(&row.0)));
             }
         }
         sums
+    }
+}
+
+impl Node for Kernel {
+    fn restart(&mut self) {
+        // rows before the stream belong to windows that are never asked for
+        self.filled = self.weights.len() - 1;
+    }
+
+    #[inline(always)]
+    fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {
+        let history = self.weights.len() - 1;
+        if self.filled + LANES > self.rows.len() {
+            self.rows.copy_within(self.filled - history..self.filled, 0);
+            self.filled = history;
+        }
+        store_group(simd, input, group_mut(&mut self.rows, self.filled));
+        let scale = simd.splat(self.scale);
+        let start = self.filled - history;
+        let [a, b, c, d] = self.sums(simd, &self.rows[start..]);
+        let [e, f, g, h] = self.sums(simd, &self.rows[start + ROWS..]);
+        self.filled += LANES;
+        [a, b, c, d, e, f, g, h].map(
+            #[inline(always)]
+            |sum| simd.mul(sum, scale),
+        )
     }
 }

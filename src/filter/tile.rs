@@ -3,13 +3,19 @@
 //! Where a segment starts follows from the filter alone, not from the length of the series: appending bars
 //! changes no value before.
 
+use std::borrow::Cow;
+
 use pulp::NullaryFnOnce;
 
+use super::group::{Node, Vectors, group, group_mut, load_group, store_group};
 use super::lanes::{LANES, Lanes, Plain, Row};
 use super::plan::Plan;
 
-/// Shortest segment, in bars: the history of a segment is computed twice, so it must be short beside it.
-const SEGMENT: usize = 1024 + 40;
+/// Bars of a segment, but for long windows: short beside the history that is computed twice, and few enough for the
+/// second cache. The odd 40 keeps the eight segments out of each other's cache sets.
+fn segment(warm_up: usize) -> usize {
+    2048.max((2 * warm_up).next_multiple_of(512)) + 40
+}
 
 /// One evaluation, ready to run on any set of vector operations.
 struct Task<'a, L> {
@@ -60,169 +66,209 @@ pub(super) fn evaluate(
 
 #[inline(always)]
 fn run<L: Lanes>(simd: L, plan: &mut Plan, warm_up: usize, closes: &[f64], out: &mut [f64]) {
-    let segment = SEGMENT.max((4 * warm_up).next_multiple_of(512) + 40);
+    match plan.lone_mean() {
+        // apart, so that its sums stay in registers
+        Some(window) => run_node(simd, window, warm_up, closes, out),
+        None => run_node(simd, plan, warm_up, closes, out),
+    }
+}
+
+#[inline(always)]
+fn run_node<L: Lanes, N: Node>(
+    simd: L,
+    node: &mut N,
+    warm_up: usize,
+    closes: &[f64],
+    out: &mut [f64],
+) {
+    let segment = segment(warm_up);
     let (head, values) = out.split_at_mut(warm_up.min(closes.len()));
     head.fill(f64::NAN);
     for (tile, out) in values.chunks_mut(LANES * segment).enumerate() {
-        let first = tile * LANES * segment;
-        let lanes: [&[f64]; LANES] = std::array::from_fn(|lane| {
-            let start = first + lane * segment;
-            let end = (start + warm_up + segment).min(closes.len());
-            closes.get(start..end).unwrap_or_default()
-        });
-        run_tile(simd, plan, warm_up, lanes, segment, out);
+        let closes = &closes[tile * LANES * segment..];
+        let rows = (warm_up + segment.min(out.len())).next_multiple_of(LANES);
+        if out.len() == LANES * segment && closes.len() >= (LANES - 1) * segment + rows {
+            let lanes = std::array::from_fn(|lane| &closes[lane * segment..][..rows]);
+            run_tile::<L, N, true>(simd, node, warm_up, lanes, split(out, segment));
+        } else {
+            let padded = std::array::from_fn(|lane| padded(closes, lane * segment, rows));
+            let lanes = padded.each_ref().map(|lane| &lane[..]);
+            run_tile::<L, N, false>(simd, node, warm_up, lanes, split(out, segment));
+        }
     }
 }
 
+/// The bars from `start` on, as many as `rows`; zeros past the end of the series, and no copy where none is needed.
+fn padded(closes: &[f64], start: usize, rows: usize) -> Cow<'_, [f64]> {
+    if let Some(whole) = closes.get(start..start + rows) {
+        return whole.into();
+    }
+    // a lane past the end computes what nobody reads
+    let bars = closes.get(start..).unwrap_or_default();
+    let bars = if bars.is_empty() {
+        &closes[..closes.len().min(rows)]
+    } else {
+        bars
+    };
+    if bars.len() == rows {
+        return bars.into();
+    }
+    let mut copy = Vec::with_capacity(rows);
+    copy.extend_from_slice(bars);
+    copy.resize(rows, 0.0);
+    copy.into()
+}
+
+/// Cuts a tile's outputs into the lanes' outputs.
+fn split(out: &mut [f64], segment: usize) -> [&mut [f64]; LANES] {
+    let mut outs = out.chunks_mut(segment);
+    std::array::from_fn(|_| outs.next().unwrap_or_default())
+}
+
+/// Computes one tile: `lanes` of one length, a whole number of groups; `outs` of one length in a whole tile, else
+/// none longer than the first.
 #[inline(always)]
-fn run_tile<L: Lanes>(
+fn run_tile<L: Lanes, N: Node, const WHOLE: bool>(
     simd: L,
-    plan: &mut Plan,
+    node: &mut N,
     warm_up: usize,
     lanes: [&[f64]; LANES],
-    segment: usize,
-    out: &mut [f64],
+    outs: [&mut [f64]; LANES],
 ) {
-    plan.restart();
-    let mut outs = out.chunks_mut(segment);
-    let mut outs: [&mut [f64]; LANES] = std::array::from_fn(|_| outs.next().unwrap_or_default());
-    let rows = lanes[0].len();
-    let mut first = 0;
-    while first < rows {
-        let chunk = plan.chunk().min((rows - first).next_multiple_of(LANES));
-        read(simd, &lanes, first, plan.closes(chunk));
-        let values = plan.run(simd, first, chunk);
-        let skip = warm_up.saturating_sub(first).min(chunk);
-        write(
-            simd,
-            &values[skip..],
-            first + skip - warm_up.min(first + skip),
-            &mut outs,
-        );
-        plan.keep_history();
-        first += chunk;
-    }
-}
-
-/// Fills rows with the closes of each lane from its bar `first`; zeros past a lane's end.
-///
-/// Whole chunks and those past an end are two loops: a choice inside one would send every vector through memory.
-#[inline(always)]
-fn read<L: Lanes>(simd: L, lanes: &[&[f64]; LANES], first: usize, rows: &mut [Row]) {
-    let [a, b, c, d, e, f, g, h] = *lanes;
-    let starts = (first..).step_by(LANES);
-    if lanes.iter().all(|lane| first + rows.len() <= lane.len()) {
-        for (at, rows) in starts.zip(rows.chunks_exact_mut(LANES)) {
-            let bars = |lane: &[f64]| simd.load(whole(&lane[at..at + LANES]));
-            let bars = [
-                bars(a),
-                bars(b),
-                bars(c),
-                bars(d),
-                bars(e),
-                bars(f),
-                bars(g),
-                bars(h),
-            ];
-            store_rows(simd, simd.transpose(bars), rows);
-        }
-    } else {
-        for (at, rows) in starts.zip(rows.chunks_exact_mut(LANES)) {
-            let bars = |lane: &[f64]| simd.load(&padded(lane, at));
-            let bars = [
-                bars(a),
-                bars(b),
-                bars(c),
-                bars(d),
-                bars(e),
-                bars(f),
-                bars(g),
-                bars(h),
-            ];
-            store_rows(simd, simd.transpose(bars), rows);
+    node.restart();
+    let [a, b, c, d, e, f, g, h] = lanes.map(|lane| lane.as_chunks::<LANES>().0);
+    let mut writer = Writer::new(outs);
+    for number in 0..a.len() {
+        let bars = simd.transpose([
+            simd.load(&a[number]),
+            simd.load(&b[number]),
+            simd.load(&c[number]),
+            simd.load(&d[number]),
+            simd.load(&e[number]),
+            simd.load(&f[number]),
+            simd.load(&g[number]),
+            simd.load(&h[number]),
+        ]);
+        let values = node.take(simd, bars);
+        let full = ((number + 1) * LANES).saturating_sub(warm_up);
+        if full > 0 {
+            writer.take::<L, WHOLE>(simd, values, full);
         }
     }
+    writer.finish();
 }
 
-#[inline(always)]
-fn store_rows<L: Lanes>(simd: L, vectors: [L::Vector; LANES], rows: &mut [Row]) {
-    for (row, vector) in rows.iter_mut().zip(vectors) {
-        simd.store(vector, &mut row.0);
+/// Rows that a writer keeps, a multiple of a group: the more, the rarer is moving the last group to the front.
+const KEPT: usize = 8 * LANES;
+
+/// Writes a tile's rows to the lanes' outputs, in groups that start on a cache line: a 64-byte store across two lines
+/// takes three times as long (Sapphire Rapids).
+struct Writer<'a> {
+    outs: [&'a mut [f64]; LANES],
+    /// Outputs before each lane's first cache line, the same in every lane.
+    lead: usize,
+    /// The last groups: `rows[filled - 1]` is output `full - 1`; every output below `done` is written.
+    rows: [Row; KEPT],
+    filled: usize,
+    full: usize,
+    done: usize,
+    has_led: bool,
+}
+
+impl<'a> Writer<'a> {
+    fn new(outs: [&'a mut [f64]; LANES]) -> Self {
+        Self {
+            lead: outs[0].as_ptr().align_offset(align_of::<Row>()) % LANES,
+            outs,
+            rows: [Row::ZERO; KEPT],
+            filled: LANES,
+            full: 0,
+            done: 0,
+            has_led: false,
+        }
     }
-}
 
-#[inline(always)]
-fn whole(bars: &[f64]) -> &[f64; LANES] {
-    bars.try_into().expect("the range has this length")
-}
-
-#[inline(always)]
-fn whole_mut(bars: &mut [f64]) -> &mut [f64; LANES] {
-    bars.try_into().expect("the range has this length")
-}
-
-fn padded(lane: &[f64], at: usize) -> [f64; LANES] {
-    match lane.get(at..at + LANES) {
-        Some(bars) => *whole(bars),
-        None => std::array::from_fn(|index| lane.get(at + index).copied().unwrap_or(0.0)),
-    }
-}
-
-/// Writes rows to each lane's output from `first`, as far as the lane goes.
-#[inline(always)]
-fn write<L: Lanes>(simd: L, rows: &[Row], first: usize, outs: &mut [&mut [f64]; LANES]) {
-    let (groups, rest) = rows.as_chunks::<LANES>();
-    let is_whole = outs.iter().all(|out| first + rows.len() <= out.len());
-    let starts = (first..).step_by(LANES);
-    for (at, group) in starts.zip(groups) {
-        let row = |index: usize| simd.load(&group[index].0);
-        let rows = [
-            row(0),
-            row(1),
-            row(2),
-            row(3),
-            row(4),
-            row(5),
-            row(6),
-            row(7),
-        ];
-        let [a, b, c, d, e, f, g, h] = simd.transpose(rows);
-        let mut store = |lane: usize, vector: L::Vector| {
-            let out = &mut *outs[lane];
-            if is_whole {
-                simd.store(vector, whole_mut(&mut out[at..at + LANES]));
-            } else {
-                let mut values = [0.0; LANES];
-                simd.store(vector, &mut values);
-                write_part(&values, at, out);
+    /// Takes the group that ends with output `full - 1`, and writes the eight rows up to the last cache line.
+    #[inline(always)]
+    fn take<L: Lanes, const WHOLE: bool>(&mut self, simd: L, vectors: Vectors<L>, full: usize) {
+        if self.filled == KEPT {
+            self.rows.copy_within(KEPT - LANES.., 0);
+            self.filled = LANES;
+        }
+        store_group(simd, vectors, group_mut(&mut self.rows, self.filled));
+        self.filled += LANES;
+        self.full = full;
+        if !self.has_led {
+            if full < self.lead {
+                return;
             }
-        };
-        store(0, a);
-        store(1, b);
-        store(2, c);
-        store(3, d);
-        store(4, e);
-        store(5, f);
-        store(6, g);
-        store(7, h);
+            self.write_rows(self.lead);
+            self.has_led = true;
+        }
+        let back = full - self.done;
+        if back < LANES || self.done + LANES > self.outs[0].len() {
+            return;
+        }
+        let rows = load_group(simd, group(&self.rows, self.filled - back));
+        let vectors = simd.transpose(rows);
+        if WHOLE {
+            self.store(simd, vectors);
+        } else {
+            self.store_part(simd, vectors);
+        }
+        self.done += LANES;
     }
-    let at = first + rows.len() - rest.len();
-    for (lane, out) in outs.iter_mut().enumerate() {
-        for (out, row) in out.iter_mut().skip(at).zip(rest) {
-            *out = row.0[lane];
+
+    #[inline(always)]
+    fn store<L: Lanes>(&mut self, simd: L, [p, q, r, s, t, u, v, w]: Vectors<L>) {
+        let at = self.done;
+        let [a, b, c, d, e, f, g, h] = &mut self.outs;
+        simd.store(p, slot(a, at));
+        simd.store(q, slot(b, at));
+        simd.store(r, slot(c, at));
+        simd.store(s, slot(d, at));
+        simd.store(t, slot(e, at));
+        simd.store(u, slot(f, at));
+        simd.store(v, slot(g, at));
+        simd.store(w, slot(h, at));
+    }
+
+    /// Stores as far as each lane goes.
+    #[inline(always)]
+    fn store_part<L: Lanes>(&mut self, simd: L, vectors: Vectors<L>) {
+        for (vector, out) in vectors.into_iter().zip(&mut self.outs) {
+            let mut values = [0.0; LANES];
+            simd.store(vector, &mut values);
+            let out = out.get_mut(self.done..).unwrap_or_default();
+            let count = out.len().min(LANES);
+            out[..count].copy_from_slice(&values[..count]);
         }
     }
-}
 
-fn write_part(values: &[f64; LANES], at: usize, out: &mut [f64]) {
-    match out.get_mut(at..at + LANES) {
-        Some(out) => *whole_mut(out) = *values,
-        None => {
-            for (out, value) in out.iter_mut().skip(at).zip(values) {
-                *out = *value;
+    /// Writes the outputs below `end` one by one.
+    #[inline(never)]
+    fn write_rows(&mut self, end: usize) {
+        for at in self.done..end {
+            let row = self.rows[self.filled + at - self.full];
+            for (value, out) in row.0.into_iter().zip(&mut self.outs) {
+                if let Some(out) = out.get_mut(at) {
+                    *out = value;
+                }
             }
         }
+        self.done = end.max(self.done);
     }
+
+    fn finish(mut self) {
+        self.write_rows(self.outs[0].len());
+    }
+}
+
+#[inline(always)]
+fn slot(out: &mut [f64], at: usize) -> &mut [f64; LANES] {
+    (&mut out[at..at + LANES])
+        .try_into()
+        .expect("the range has this length")
 }
 
 #[cfg(test)]
@@ -292,7 +338,9 @@ mod tests {
         let walk = crate::random_walk(30_000, 5).unwrap();
         for filter in filters() {
             let whole = bits(pulp::Arch::new(), &filter, walk.closes());
-            for bars in [1, 7, 8, 100, 1_063, 1_064, 1_065, 8_512, 9_000, 17_111] {
+            for bars in [
+                1, 7, 8, 100, 2_087, 2_088, 2_089, 9_000, 16_704, 17_111, 17_112,
+            ] {
                 let part = bits(pulp::Arch::new(), &filter, &walk.closes()[..bars]);
                 assert!(part == whole[..bars], "{filter} {bars}");
             }

@@ -1,12 +1,15 @@
 //! One windowed mean over eight lanes, at a constant cost a bar, from sums that never leave their window.
 //!
 //! The rows of a lane are cut into blocks, each window is the tail of one block, the whole blocks after it, and the
-//! head of the newest. Sums grow backwards over a block once it is full and forwards while it fills, and a window
+//! head of what came since. Sums grow backwards over a block once it is full and forwards over the head, and a window
 //! adds one of each. Nothing is ever subtracted: the error is that of a direct sum, it cannot grow with the length of
 //! the series, a spike leaves no trace once it has left the window, and NaN is returned exactly while it is inside.
-//! (The two-sided scheme of van Herk 1992 and Gil and Werman 1993, there for maxima, with a block cut into `parts`.)
+//! (The two-sided scheme of van Herk 1992 and Gil and Werman 1993, there for maxima, here with several blocks a window.)
+//!
+//! Rows come in groups of eight, and the blocks lie so that the window of a group's first row starts with a block.
 
-use super::lanes::{Lanes, Row};
+use super::group::{Node, Vectors, eight, group, group_mut, store_group};
+use super::lanes::{LANES, Lanes, Row};
 
 /// Which mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,40 +18,69 @@ pub(super) enum Kind {
     Wma,
 }
 
-/// Rows of a block that stay in the first cache together with what is computed from them.
-const BLOCK: usize = 32;
-
-/// The state of one windowed mean.
+/// The state of one windowed mean of more than `LANES` bars.
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     kind: Kind,
+    period: usize,
     inverse: f64,
-    /// Lengths of the blocks that make up one period, and where each starts in it.
-    lengths: Vec<usize>,
-    starts: Vec<usize>,
+    shape: Shape,
     /// 0, 1, 2, ... as far as the period.
     ramp: Vec<f64>,
-    /// What the windows take from each block: the sums of its last rows, by how many are left out.
+    /// Rows of the block that fills, `filled` of them.
+    rows: Vec<Row>,
+    filled: usize,
+    /// For each recent block, the sums of its last rows by how many are left out, and the sums of the whole.
     tails: Vec<Row>,
-    /// Sums of each whole block.
     plain: Vec<Row>,
     weighted: Vec<Row>,
-    /// The block that fills, the rows in it, and the sums of the whole blocks before it and of its own rows.
-    part: usize,
-    filled: usize,
+    /// The place in these of the block that fills, and of the block whose tail is in use.
+    newest: usize,
+    tail: usize,
+    /// Groups before the first whole window, and rows of the tail's block that have left the window.
+    wait: usize,
+    left: usize,
     head_plain: Row,
     head_weighted: Row,
-    /// Whether a whole period has been seen.
-    is_warm: bool,
+}
+
+/// How a window is cut: a block of which a tail counts, `whole` blocks, and `rest` rows before a group's first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Shape {
+    block: usize,
+    whole: usize,
+    rest: usize,
+}
+
+impl Shape {
+    /// The block length with the least work a row: a new head sums `whole` blocks (4 operations each) and `rest` rows
+    /// (3 each), beside the fixed cost of a new block, taken as 40. Blocks of more than 64 rows leave the first cache.
+    fn of(period: usize) -> Self {
+        let longest = (period - 1).min(64.max(2 * period.isqrt()));
+        let shape = |groups: usize| {
+            let block = groups * LANES;
+            let before = period - 1 - block;
+            Self {
+                block,
+                whole: before / block,
+                rest: before % block,
+            }
+        };
+        let cost = |shape: &Self| (40 + 4 * shape.whole + 3 * shape.rest) * 1_000 / shape.block;
+        let shapes = (1..=longest / LANES).map(shape);
+        shapes.min_by_key(cost).unwrap_or(shape(1))
+    }
+
+    /// Blocks whose sums are kept: the tail's, the whole ones, and one that may fill meanwhile.
+    fn kept(self) -> usize {
+        self.whole + 2
+    }
 }
 
 impl Window {
+    /// Makes the state for `period > LANES`.
     pub(super) fn new(kind: Kind, period: usize) -> Self {
-        let block = BLOCK.max(2 * period.isqrt());
-        let parts = period.div_ceil(block);
-        let starts: Vec<usize> = (0..parts).map(|part| part * period / parts).collect();
-        let ends = starts.iter().skip(1).copied().chain([period]);
-        let lengths = ends.zip(&starts).map(|(end, start)| end - start).collect();
+        let shape = Shape::of(period);
         let terms = period as f64;
         let divisor = match kind {
             Kind::Sma => terms,
@@ -56,147 +88,190 @@ impl Window {
         };
         Self {
             kind,
+            period,
             inverse: 1.0 / divisor,
-            lengths,
-            starts,
+            shape,
             ramp: (0..=period).map(|k| k as f64).collect(),
-            tails: vec![Row::ZERO; period],
-            plain: vec![Row::ZERO; parts],
-            weighted: vec![Row::ZERO; parts],
-            part: 0,
+            rows: vec![Row::ZERO; shape.block + LANES],
             filled: 0,
+            tails: vec![Row::ZERO; shape.kept() * shape.block],
+            plain: vec![Row::ZERO; shape.kept()],
+            weighted: vec![Row::ZERO; shape.kept()],
+            newest: 0,
+            tail: 0,
+            wait: 0,
+            left: 0,
             head_plain: Row::ZERO,
             head_weighted: Row::ZERO,
-            is_warm: false,
         }
     }
 
-    /// Most rows of its input that a step looks back to.
-    pub(super) fn history(&self) -> usize {
-        self.lengths.iter().copied().max().unwrap_or(0)
-    }
-
-    pub(super) fn restart(&mut self) {
-        (self.part, self.filled, self.is_warm) = (0, 0, false);
-    }
-
-    /// Takes the rows `input[from..]` and writes the means that they complete to `out[from..]`.
     #[inline(always)]
-    pub(super) fn take<L: Lanes>(&mut self, simd: L, input: &[Row], from: usize, out: &mut [Row]) {
-        let mut row = from;
-        while row < input.len() {
-            let left = self.lengths[self.part] - self.filled;
-            // the last row of a block completes a window with the next block's tail
-            let run = (left - 1).min(input.len() - row);
-            if self.is_warm {
-                self.grow(simd, &input[row..row + run], &mut out[row..row + run]);
-            }
-            self.filled += run;
-            row += run;
-            if run == left - 1 && row < input.len() {
-                let length = self.lengths[self.part];
-                self.close(simd, &input[row + 1 - length..=row]);
-                if self.is_warm {
-                    self.first(simd, &mut out[row]);
-                }
-                row += 1;
-            }
-        }
-    }
-
-    /// Adds rows to the head; each completes the window whose tail is one row shorter.
-    #[inline(always)]
-    fn grow<L: Lanes>(&mut self, simd: L, input: &[Row], out: &mut [Row]) {
-        let run = input.len();
-        let (start, length) = (self.starts[self.part], self.lengths[self.part]);
-        let tails = &self.tails[start + self.filled + 1..][..run];
+    fn weighted_means<L: Lanes>(&mut self, simd: L, input: &Vectors<L>) -> Vectors<L> {
+        let (block, left) = (self.shape.block, self.left);
+        let tails = group(&self.tails, self.tail * block + left);
+        let weights = eight(&self.ramp, self.period - block + left);
+        let stays = eight(&self.ramp, block - left + 1 - LANES);
         let inverse = simd.splat(self.inverse);
         let mut plain = simd.load(&self.head_plain.0);
-        if self.kind == Kind::Sma {
-            for ((x, tail), out) in input.iter().zip(tails).zip(out) {
-                plain = simd.add(plain, simd.load(&x.0));
-                let sum = simd.add(simd.load(&tail.0), plain);
-                simd.store(simd.mul(sum, inverse), &mut out.0);
+        let mut weighted = simd.load(&self.head_weighted.0);
+        let mut out = *input;
+        // two rows a step, the pair summed apart: a step then waits for one addition, not two
+        for first in (0..LANES).step_by(2) {
+            let second = first + 1;
+            let [x, y] = [input[first], input[second]];
+            let p = simd.mul(simd.splat(weights[first]), x);
+            let q = simd.mul(simd.splat(weights[second]), y);
+            let heads = [simd.add(plain, x), simd.add(plain, simd.add(x, y))];
+            let ramps = [simd.add(weighted, p), simd.add(weighted, simd.add(p, q))];
+            [plain, weighted] = [heads[1], ramps[1]];
+            for (row, (head, ramp)) in (first..).zip(heads.into_iter().zip(ramps)) {
+                let lift = simd.mul(simd.splat(stays[LANES - 1 - row]), head);
+                let sum = simd.add(simd.load(&tails[row].0), simd.add(ramp, lift));
+                out[row] = simd.mul(sum, inverse);
             }
-        } else {
-            let period = self.ramp.len() - 1;
-            let weights = &self.ramp[period - length + self.filled + 1..][..run];
-            let lefts = self.ramp[..length - self.filled].iter().rev();
-            let mut weighted = simd.load(&self.head_weighted.0);
-            let rows = input.iter().zip(tails).zip(weights).zip(lefts).zip(out);
-            for ((((x, tail), &weight), &left), out) in rows {
-                let x = simd.load(&x.0);
-                plain = simd.add(plain, x);
-                weighted = simd.add(weighted, simd.mul(simd.splat(weight), x));
-                let head = simd.add(weighted, simd.mul(simd.splat(left), plain));
-                let sum = simd.add(simd.load(&tail.0), head);
-                simd.store(simd.mul(sum, inverse), &mut out.0);
-            }
-            simd.store(weighted, &mut self.head_weighted.0);
         }
         simd.store(plain, &mut self.head_plain.0);
+        simd.store(weighted, &mut self.head_weighted.0);
+        out
     }
 
-    /// Sums a full block backwards and starts the next one on the sums of the whole blocks before it.
     #[inline(always)]
-    fn close<L: Lanes>(&mut self, simd: L, block: &[Row]) {
-        let (part, start) = (self.part, self.starts[self.part]);
-        let tails = self.tails[start..start + block.len()].iter_mut();
-        let (mut plain, mut weighted) = (simd.splat(0.0), simd.splat(0.0));
-        if self.kind == Kind::Sma {
-            for (x, tail) in block.iter().zip(tails).rev() {
-                plain = simd.add(plain, simd.load(&x.0));
-                simd.store(plain, &mut tail.0);
-            }
-        } else {
-            for (x, tail) in block.iter().zip(tails).rev() {
-                plain = simd.add(plain, simd.load(&x.0));
-                weighted = simd.add(weighted, plain);
-                simd.store(weighted, &mut tail.0);
+    fn plain_means<L: Lanes>(&mut self, simd: L, input: &Vectors<L>) -> Vectors<L> {
+        let tails = group(&self.tails, self.tail * self.shape.block + self.left);
+        let inverse = simd.splat(self.inverse);
+        let mut plain = simd.load(&self.head_plain.0);
+        let mut out = *input;
+        for first in (0..LANES).step_by(2) {
+            let [x, y] = [input[first], input[first + 1]];
+            let heads = [simd.add(plain, x), simd.add(plain, simd.add(x, y))];
+            plain = heads[1];
+            for (row, head) in (first..).zip(heads) {
+                let sum = simd.add(simd.load(&tails[row].0), head);
+                out[row] = simd.mul(sum, inverse);
             }
         }
-        simd.store(plain, &mut self.plain[part].0);
-        simd.store(weighted, &mut self.weighted[part].0);
-        self.filled = 0;
-        self.part = (part + 1) % self.lengths.len();
-        self.is_warm |= self.part == 0;
-        if self.is_warm {
-            self.start_head(simd);
-        }
+        simd.store(plain, &mut self.head_plain.0);
+        out
     }
 
-    /// Sums the whole blocks between the tail's block and the new one, oldest first.
+    /// Moves on to the next block's tail: the head is now what came after that block, summed anew, oldest first.
     #[inline(always)]
     fn start_head<L: Lanes>(&mut self, simd: L) {
-        let parts = self.lengths.len();
+        let Shape { block, whole, rest } = self.shape;
+        let kept = self.shape.kept();
+        self.tail = next(self.tail, kept);
+        self.left = 0;
         let (mut plain, mut weighted) = (simd.splat(0.0), simd.splat(0.0));
-        let mut before = 0;
-        for part in (self.part + 1..parts).chain(0..self.part) {
-            let sum = simd.load(&self.plain[part].0);
-            let lifted = simd.mul(simd.splat(self.ramp[before]), sum);
-            let block = simd.add(simd.load(&self.weighted[part].0), lifted);
-            weighted = simd.add(weighted, block);
+        let mut place = self.tail;
+        for part in 0..whole {
+            place = next(place, kept);
+            let sum = simd.load(&self.plain[place].0);
+            let lift = simd.mul(simd.splat(self.ramp[part * block]), sum);
+            weighted = simd.add(weighted, simd.add(simd.load(&self.weighted[place].0), lift));
             plain = simd.add(plain, sum);
-            before += self.lengths[part];
+        }
+        for (row, &weight) in self.rows[..rest]
+            .iter()
+            .zip(&self.ramp[whole * block + 1..])
+        {
+            let x = simd.load(&row.0);
+            plain = simd.add(plain, x);
+            weighted = simd.add(weighted, simd.mul(simd.splat(weight), x));
         }
         simd.store(plain, &mut self.head_plain.0);
         simd.store(weighted, &mut self.head_weighted.0);
     }
 
-    /// Writes the mean of the window that starts with a whole block and has no row of the new one.
+    /// Sums a full block backwards, and starts the next one with the rows that are left over.
     #[inline(always)]
-    fn first<L: Lanes>(&self, simd: L, out: &mut Row) {
-        let (start, length) = (self.starts[self.part], self.lengths[self.part]);
-        let tail = simd.load(&self.tails[start].0);
-        let plain = simd.load(&self.head_plain.0);
-        let head = match self.kind {
-            Kind::Sma => plain,
-            Kind::Wma => {
-                let lifted = simd.mul(simd.splat(self.ramp[length]), plain);
-                simd.add(simd.load(&self.head_weighted.0), lifted)
-            }
+    fn close<L: Lanes>(&mut self, simd: L) {
+        let block = self.shape.block;
+        let tails = &mut self.tails[self.newest * block..][..block];
+        let (plain, weighted) = match self.kind {
+            Kind::Sma => plain_tails(simd, &self.rows[..block], tails),
+            Kind::Wma => weighted_tails(simd, &self.rows[..block], tails),
         };
-        let sum = simd.add(tail, head);
-        simd.store(simd.mul(sum, simd.splat(self.inverse)), &mut out.0);
+        simd.store(plain, &mut self.plain[self.newest].0);
+        simd.store(weighted, &mut self.weighted[self.newest].0);
+        self.newest = next(self.newest, self.shape.kept());
+        self.filled -= block;
+        let (rows, more) = self.rows.split_at_mut(block);
+        for (row, kept) in more[..self.filled].iter().zip(rows) {
+            simd.store(simd.load(&row.0), &mut kept.0);
+        }
     }
+}
+
+impl Node for Window {
+    fn restart(&mut self) {
+        // The first block may begin up to seven rows before the stream; no window that holds such a row is ever asked
+        // for, so whatever lies there does no harm.
+        self.filled = (self.period - 1) % LANES;
+        self.wait = (self.period - 1) / LANES;
+        self.newest = 0;
+        // the first head advances to block 0
+        self.tail = self.shape.kept() - 1;
+        self.left = self.shape.block;
+    }
+
+    #[inline(always)]
+    fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {
+        let mut out = input;
+        if self.wait == 0 {
+            if self.left == self.shape.block {
+                self.start_head(simd);
+            }
+            out = match self.kind {
+                Kind::Sma => self.plain_means(simd, &input),
+                Kind::Wma => self.weighted_means(simd, &input),
+            };
+            self.left += LANES;
+        } else {
+            self.wait -= 1;
+        }
+        store_group(simd, input, group_mut(&mut self.rows, self.filled));
+        self.filled += LANES;
+        if self.filled >= self.shape.block {
+            self.close(simd);
+        }
+        out
+    }
+}
+
+/// The next place in a ring.
+fn next(place: usize, places: usize) -> usize {
+    if place + 1 == places { 0 } else { place + 1 }
+}
+
+/// Sums backwards, two rows a step: the pair is summed apart, so that a step waits for one addition, not two.
+#[inline(always)]
+fn weighted_tails<L: Lanes>(simd: L, block: &[Row], tails: &mut [Row]) -> (L::Vector, L::Vector) {
+    let (mut plain, mut weighted) = (simd.splat(0.0), simd.splat(0.0));
+    let (pairs, _) = block.as_chunks::<2>();
+    let (tails, _) = tails.as_chunks_mut::<2>();
+    for ([older, newer], [first, second]) in pairs.iter().zip(tails).rev() {
+        let newer = simd.load(&newer.0);
+        let one = simd.add(plain, newer);
+        plain = simd.add(plain, simd.add(newer, simd.load(&older.0)));
+        simd.store(simd.add(weighted, one), &mut second.0);
+        weighted = simd.add(weighted, simd.add(one, plain));
+        simd.store(weighted, &mut first.0);
+    }
+    (plain, weighted)
+}
+
+/// The same for sums without weights.
+#[inline(always)]
+fn plain_tails<L: Lanes>(simd: L, block: &[Row], tails: &mut [Row]) -> (L::Vector, L::Vector) {
+    let mut plain = simd.splat(0.0);
+    let (pairs, _) = block.as_chunks::<2>();
+    let (tails, _) = tails.as_chunks_mut::<2>();
+    for ([older, newer], [first, second]) in pairs.iter().zip(tails).rev() {
+        let newer = simd.load(&newer.0);
+        simd.store(simd.add(plain, newer), &mut second.0);
+        plain = simd.add(plain, simd.add(newer, simd.load(&older.0)));
+        simd.store(plain, &mut first.0);
+    }
+    (plain, simd.splat(0.0))
 }

@@ -1,0 +1,62 @@
+//! Eight rows of eight lanes at a time: the step in which everything here works.
+
+use super::lanes::{LANES, Lanes, Row};
+
+/// One group of rows in memory.
+pub(super) type Group = [Row; LANES];
+
+/// One group of rows in registers.
+pub(super) type Vectors<L> = [<L as Lanes>::Vector; LANES];
+
+/// A function of one stream of groups that looks back only.
+pub(super) trait Node {
+    /// Starts on a new stream.
+    fn restart(&mut self);
+
+    /// Takes the next group and returns its values; those of windows that began before the stream are meaningless.
+    fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L>;
+}
+
+/// The rows from `at` on.
+#[inline(always)]
+pub(super) fn group(rows: &[Row], at: usize) -> &Group {
+    rows[at..].first_chunk().expect("buffers hold whole groups")
+}
+
+/// The rows from `at` on.
+#[inline(always)]
+pub(super) fn group_mut(rows: &mut [Row], at: usize) -> &mut Group {
+    rows[at..]
+        .first_chunk_mut()
+        .expect("buffers hold whole groups")
+}
+
+/// The values from `at` on.
+#[inline(always)]
+pub(super) fn eight(values: &[f64], at: usize) -> &[f64; LANES] {
+    values[at..]
+        .first_chunk()
+        .expect("tables hold whole groups")
+}
+
+#[inline(always)]
+pub(super) fn load_group<L: Lanes>(simd: L, group: &Group) -> Vectors<L> {
+    let row = |index: usize| simd.load(&group[index].0);
+    [
+        row(0),
+        row(1),
+        row(2),
+        row(3),
+        row(4),
+        row(5),
+        row(6),
+        row(7),
+    ]
+}
+
+#[inline(always)]
+pub(super) fn store_group<L: Lanes>(simd: L, vectors: Vectors<L>, group: &mut Group) {
+    for (vector, row) in vectors.into_iter().zip(group) {
+        simd.store(vector, &mut row.0);
+    }
+}
