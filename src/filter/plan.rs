@@ -94,13 +94,21 @@ impl Plan {
         Step::Sum { of, kernel }
     }
 
-    /// The one windowed mean that the filter is, if it is no more than that.
-    pub(super) fn lone_mean(&mut self) -> Option<&mut Window> {
+    /// The one step over the closes that the filter is, if it is no more than that.
+    pub(super) fn lone(&mut self) -> Lone<'_> {
         match self.steps.as_mut_slice() {
-            [Step::Close, Step::Mean { window, .. }] => Some(window),
-            _ => None,
+            [Step::Close, Step::Mean { window, .. }] => Lone::Mean(window),
+            [Step::Close, Step::Sum { kernel, .. }] => Lone::Sum(kernel),
+            _ => Lone::No,
         }
     }
+}
+
+/// A filter of one step.
+pub(super) enum Lone<'a> {
+    Mean(&'a mut Window),
+    Sum(&'a mut Kernel),
+    No,
 }
 
 impl Node for Plan {
@@ -123,13 +131,19 @@ impl Node for Plan {
                 continue;
             }
             let (earlier, later) = self.groups.split_at_mut(index);
-            let values = match step {
-                Step::Close => continue,
-                Step::Mean { of, window } => window.take(simd, load_group(simd, &earlier[*of])),
-                Step::Sum { of, kernel } => kernel.take(simd, load_group(simd, &earlier[*of])),
-                Step::Combination(terms) => combine(simd, terms, earlier),
-            };
-            store_group(simd, values, &mut later[0]);
+            // each arm stores its own values: joined first, they would pass through memory once more
+            match step {
+                Step::Close => {}
+                Step::Mean { of, window } => {
+                    let values = window.take(simd, load_group(simd, &earlier[*of]));
+                    store_group(simd, values, &mut later[0]);
+                }
+                Step::Sum { of, kernel } => {
+                    let values = kernel.take(simd, load_group(simd, &earlier[*of]));
+                    store_group(simd, values, &mut later[0]);
+                }
+                Step::Combination(terms) => combine(simd, terms, earlier, &mut later[0]),
+            }
         }
         self.number += 1;
         load_group(simd, &self.groups[self.steps.len() - 1])
@@ -137,18 +151,16 @@ impl Node for Plan {
 }
 
 #[inline(always)]
-fn combine<L: Lanes>(simd: L, terms: &[(f64, usize)], earlier: &[Group]) -> Vectors<L> {
-    let mut sums = [simd.splat(0.0); LANES];
+fn combine<L: Lanes>(simd: L, terms: &[(f64, usize)], earlier: &[Group], out: &mut Group) {
     for (position, &(coefficient, of)) in terms.iter().enumerate() {
         let coefficient = simd.splat(coefficient);
-        for (row, sum) in earlier[of].iter().zip(&mut sums) {
+        for (row, out) in earlier[of].iter().zip(out.iter_mut()) {
             let term = simd.mul(coefficient, simd.load(&row.0));
-            *sum = if position == 0 {
-                term
+            if position == 0 {
+                simd.store(term, &mut out.0);
             } else {
-                simd.add(*sum, term)
-            };
+                simd.store(simd.add(simd.load(&out.0), term), &mut out.0);
+            }
         }
     }
-    sums
 }

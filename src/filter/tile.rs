@@ -9,7 +9,7 @@ use pulp::NullaryFnOnce;
 
 use super::group::{Node, Vectors, group, group_mut, load_group, store_group};
 use super::lanes::{LANES, Lanes, Plain, Row};
-use super::plan::Plan;
+use super::plan::{Lone, Plan};
 
 /// Bars of a segment, but for long windows: short beside the history that is computed twice, and few enough for the
 /// second cache. The odd 40 keeps the eight segments out of each other's cache sets.
@@ -66,10 +66,11 @@ pub(super) fn evaluate(
 
 #[inline(always)]
 fn run<L: Lanes>(simd: L, plan: &mut Plan, warm_up: usize, closes: &[f64], out: &mut [f64]) {
-    match plan.lone_mean() {
-        // apart, so that its sums stay in registers
-        Some(window) => run_node(simd, window, warm_up, closes, out),
-        None => run_node(simd, plan, warm_up, closes, out),
+    match plan.lone() {
+        // apart, so that what passes between the steps stays in registers
+        Lone::Mean(window) => run_node(simd, window, warm_up, closes, out),
+        Lone::Sum(kernel) => run_node(simd, kernel, warm_up, closes, out),
+        Lone::No => run_node(simd, plan, warm_up, closes, out),
     }
 }
 
@@ -237,11 +238,18 @@ impl<'a> Writer<'a> {
     #[inline(always)]
     fn store_part<L: Lanes>(&mut self, simd: L, vectors: Vectors<L>) {
         for (vector, out) in vectors.into_iter().zip(&mut self.outs) {
-            let mut values = [0.0; LANES];
-            simd.store(vector, &mut values);
-            let out = out.get_mut(self.done..).unwrap_or_default();
-            let count = out.len().min(LANES);
-            out[..count].copy_from_slice(&values[..count]);
+            if let Some((slot, _)) = out
+                .get_mut(self.done..)
+                .and_then(<[f64]>::split_first_chunk_mut)
+            {
+                simd.store(vector, slot);
+            } else {
+                let mut values = [0.0; LANES];
+                simd.store(vector, &mut values);
+                for (out, value) in out.iter_mut().skip(self.done).zip(values) {
+                    *out = value;
+                }
+            }
         }
     }
 
