@@ -2,7 +2,7 @@
 //!
 //! Run: `cargo run --release --example embed_in_a_loop`
 
-use crosscheck::{Backend, Grid, Result, Rules, Sequential, random_walk};
+use crosscheck::{Backend, Grid, Metric, Result, Rules, Sequential, random_walk};
 
 const TRAIN: usize = 10_000;
 const TEST: usize = 2_000;
@@ -19,9 +19,7 @@ fn main() -> Result<()> {
         // choose: only bars before `now`
         let seen = series.slice(now - TRAIN..now)?;
         let sweep = engine.sweep(&seen, &grid, &rules)?;
-        let pnl = |combination: &usize| sweep.rows[*combination].totals.pnl_pct;
-        let best = (0..sweep.rows.len()).max_by(|a, b| pnl(a).total_cmp(&pnl(b)));
-        let best = best.expect("a grid is never empty");
+        let best = sweep.best(Metric::Pnl).expect("some combination trades");
         let (fast, slow) = grid.combination(best);
 
         // trade it on the bars from `now` on; the bars before are there for the averages to warm up

@@ -3,7 +3,7 @@
 //! Run: `cargo run --release --features plot --example pictures -- FOLDER`
 
 use crosscheck::plot::{self, Curve};
-use crosscheck::{Backend, Grid, Metric, Rules, Sequential, SweepRow, random_walk};
+use crosscheck::{Backend, Grid, Metric, Rules, Sequential, SweepRow, equity, random_walk};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let given = std::env::args().nth(1).map(std::path::PathBuf::from);
@@ -27,7 +27,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let curve = |combination: usize| {
         let (fast, slow) = best.combination(combination);
-        Curve::from_trades(format!("{fast} over {slow}"), &series, &trades[combination])
+        let equity = equity(&series, &rules, &trades[combination]);
+        Curve {
+            name: format!("{fast} over {slow}"),
+            equity,
+        }
     };
     let curves: Vec<Curve> = (0..3).map(curve).collect();
 

@@ -8,7 +8,7 @@
 //!
 //! # Example
 //! ```
-//! use crosscheck::{Backend, Grid, Naive, Pool, Rules, Sequential, random_walk};
+//! use crosscheck::{Backend, Grid, Metric, Naive, Pool, Rules, Sequential, random_walk};
 //!
 //! // 20,000 bars of the benchmarks' random walk; your own: Series::from_closes, from_ticks, from_array
 //! let series = random_walk(20_000, 42)?;
@@ -17,8 +17,7 @@
 //!
 //! let sweep = Sequential::new().sweep(&series, &grid, &rules)?;
 //! assert_eq!(sweep.rows.len(), 20);
-//! let best = sweep.rows.iter().max_by(|a, b| a.totals.pnl_pct.total_cmp(&b.totals.pnl_pct));
-//! let best = best.expect("a grid is never empty");
+//! let best = &sweep.rows[sweep.rank(Metric::Pnl)[0]];
 //! println!("{} over {}: {:.2} %", best.fast, best.slow, best.totals.pnl_pct);
 //!
 //! // a pool of threads and the loop from the definition give the same rows, bit for bit
@@ -31,7 +30,7 @@
 //! | rung | engine | what it is |
 //! | --- | --- | --- |
 //! | M0 | [`Naive`] | each combination from the definition: the code to check first |
-//! | M1 | `Vectorized` | whole-array `ndarray` operations |
+//! | M1 | [`Vectorized`] | whole-array `ndarray` operations |
 //! | M2 | [`Sequential`] | one thread, every shared average once: the choice inside your own parallel loop |
 //! | M4 | [`Pool`] | M2 over a rayon pool: the choice for one sweep on one machine |
 //! | M5 | `Gpu` | fp32 kernels through wgpu, feature `gpu`; exact trades all the same |
@@ -122,6 +121,9 @@ mod pages {
 
     #[doc = include_str!("../docs/embedding.md")]
     struct Embedding;
+
+    #[doc = include_str!("../docs/benchmarking.md")]
+    struct Benchmarking;
 
     #[doc = include_str!("../docs/testing-indicators.md")]
     struct TestingIndicators;

@@ -217,24 +217,3 @@ fn other_extensions_and_missing_folders_are_errors() {
     let missing = folder.path().join("none").join("ladder.svg");
     assert!(matches!(ladder(&rungs, "", missing), Err(Error::Io { .. })));
 }
-
-#[test]
-fn equity_is_marked_at_each_close_and_ends_at_the_sum_of_the_trades() {
-    let series = Series::from_closes(&[10.0, 10.0, 11.0, 12.0, 9.0, 9.0]).unwrap();
-    let walk = random_walk(1_000, 42).unwrap();
-    let grid = Grid::parse("hma:9", "hma3:20").unwrap();
-    let trades = Sequential::new()
-        .trades(&walk, &grid, &Rules::published())
-        .unwrap()
-        .remove(0);
-    assert!(trades.len() > 20);
-    let equity = Curve::from_trades("a", &walk, &trades).equity;
-    let pnl = trades.iter().map(|trade| trade.pnl_pct).sum::<f64>() / 100.0;
-    assert!((equity[999] - 1.0 - pnl).abs() < 1e-12);
-    // between an entry and the bar before its exit, the move of the close and nothing else
-    let trade = trades[10];
-    let (entry, bar) = (trade.entry_bar as usize, trade.exit_bar as usize - 1);
-    let moved = trade.side.sign() * (walk.closes()[bar] / trade.entry_price - 1.0);
-    assert!((equity[bar] - equity[entry] - moved).abs() < 1e-12);
-    assert_eq!(Curve::from_trades("none", &series, &[]).equity, [1.0; 6]);
-}

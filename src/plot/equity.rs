@@ -9,8 +9,6 @@ use super::canvas::{
     Area, Drawn, FONT, LINES, MUTED, Picture, RULE, TEXT, caption, legend, refuse, save,
 };
 use crate::error::Result;
-use crate::series::Series;
-use crate::trade::Trade;
 
 /// The equity of one combination, ready to draw.
 ///
@@ -19,47 +17,8 @@ use crate::trade::Trade;
 pub struct Curve {
     /// Name in the legend, such as `hma:20 over hma3:48`.
     pub name: String,
-    /// Equity on every bar.
+    /// Equity on every bar, as [`crate::equity`] computes it.
     pub equity: Vec<f64>,
-}
-
-impl Curve {
-    /// Makes the additive equity of a combination: 1, plus the PnL of the trades that have closed, plus the move of the
-    /// open one, marked at each close.
-    ///
-    /// *Shape*: one value a bar of the series. A trade's fees fall on its exit.
-    ///
-    /// # Examples
-    /// ```
-    /// use crosscheck::{Backend, Grid, Rules, Sequential, plot::Curve, random_walk};
-    /// let walk = random_walk(2_000, 42)?;
-    /// let grid = Grid::parse("hma:20", "hma3:48")?;
-    /// let trades = Sequential::new().trades(&walk, &grid, &Rules::published())?.remove(0);
-    /// let curve = Curve::from_trades("hma:20 over hma3:48", &walk, &trades);
-    /// let pnl: f64 = trades.iter().map(|trade| trade.pnl_pct).sum();
-    /// assert_eq!(curve.equity.len(), 2_000);
-    /// assert!((curve.equity[1_999] - (1.0 + pnl / 100.0)).abs() < 1e-12);
-    /// # Ok::<(), crosscheck::Error>(())
-    /// ```
-    pub fn from_trades(name: impl Into<String>, series: &Series, trades: &[Trade]) -> Self {
-        let closes = series.closes();
-        let (mut settled, mut equity) = (1.0, Vec::with_capacity(closes.len()));
-        for trade in trades {
-            let (entry, exit) = (trade.entry_bar as usize, trade.exit_bar as usize);
-            equity.resize(entry.max(equity.len()), settled);
-            let held = closes.get(equity.len()..exit).unwrap_or_default();
-            let marks = held
-                .iter()
-                .map(|close| settled + trade.side.sign() * (close / trade.entry_price - 1.0));
-            equity.extend(marks);
-            settled += trade.pnl_pct / 100.0;
-        }
-        equity.resize(closes.len(), settled);
-        Self {
-            name: name.into(),
-            equity,
-        }
-    }
 }
 
 /// Draws the equity of up to seven combinations, and below it each one's drawdown in percent of its running peak.
@@ -72,10 +31,16 @@ impl Curve {
 ///
 /// # Examples
 /// ```
-/// use crosscheck::plot::{Curve, equity};
-/// let curve = Curve { name: "hma:20 over hma3:48".into(), equity: vec![1.0, 1.2, 0.9, 1.3] };
+/// use crosscheck::{Backend, Grid, Rules, Sequential, equity, plot, random_walk};
+/// let (walk, rules) = (random_walk(2_000, 42)?, Rules::published());
+/// let grid = Grid::parse("hma:20", "hma3:48")?;
+/// let trades = Sequential::new().trades(&walk, &grid, &rules)?.remove(0);
+/// let curve = plot::Curve {
+///     name: "hma:20 over hma3:48".into(),
+///     equity: equity(&walk, &rules, &trades),
+/// };
 /// let path = std::env::temp_dir().join("crosscheck-doc-equity.svg");
-/// equity(&[curve], &path)?;
+/// plot::equity(&[curve], &path)?;
 /// assert!(std::fs::read_to_string(&path).is_ok_and(|svg| svg.contains("drawdown")));
 /// # std::fs::remove_file(&path).ok();
 /// # Ok::<(), crosscheck::Error>(())
