@@ -5,6 +5,7 @@
 
 mod difference;
 mod exact;
+mod found;
 mod narrow;
 mod predicate;
 mod writer;

@@ -76,31 +76,42 @@ impl Backend for Sequential {
     ) -> Result<Diagnostics> {
         let mut diagnostics = start(self.name(), question, writers);
         let plan = Plan::new(question, 1);
-        let jobs = Plan::order(question, writers);
-        let (mut tile, mut words) = (Tile::new(&plan), Words::new(&plan, GROUP));
-        for first_bar in (0..question.series().bars()).step_by(plan.tile) {
-            self.path.run(Fill {
-                plan: &plan,
-                question,
-                first_bar,
-                tile: &mut tile,
-            });
-            self.path.run(Decide {
-                context: Context {
-                    plan: &plan,
-                    question,
-                    tile: &tile,
-                },
-                jobs: &jobs,
-                words: &mut words,
-                diagnostics: &mut diagnostics,
-                has_own_words: false,
-                then: |run, job: &Job, words: &Words| {
-                    words.write(run, first_bar, &mut writers[job.writer]);
-                },
-            });
-        }
+        decide(self.path, &plan, question, writers, &mut diagnostics);
         Ok(diagnostics)
+    }
+}
+
+/// Fills and decides tile after tile.
+fn decide(
+    path: SimdPath,
+    plan: &Plan,
+    question: &Question<'_>,
+    writers: &mut [SideWriter<'_>],
+    diagnostics: &mut Diagnostics,
+) {
+    let jobs = Plan::order(question, writers);
+    let (mut tile, mut words) = (Tile::new(plan), Words::new(plan, GROUP));
+    for first_bar in (0..question.series().bars()).step_by(plan.tile) {
+        path.run(Fill {
+            plan,
+            question,
+            first_bar,
+            tile: &mut tile,
+        });
+        path.run(Decide {
+            context: Context {
+                plan,
+                question,
+                tile: &tile,
+            },
+            jobs: &jobs,
+            words: &mut words,
+            diagnostics,
+            has_own_words: false,
+            then: |run, job: &Job, words: &Words| {
+                words.write(run, first_bar, &mut writers[job.writer]);
+            },
+        });
     }
 }
 
@@ -110,4 +121,50 @@ fn start(engine: &str, question: &Question<'_>, writers: &[SideWriter<'_>]) -> D
     let mut diagnostics = Diagnostics::new(engine, true);
     diagnostics.decisions = writers.iter().map(|w| (bars - w.first_bar()) as u64).sum();
     diagnostics
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Grid, Naive, Series, parse_filters};
+
+    /// Coarse ticks make averages tie; a bound of 0 takes the rounding of such a tie for a side.
+    #[test]
+    fn a_bound_of_zero_takes_other_trades() {
+        let walk = crate::random_walk(20_000, 4).unwrap();
+        let ticks: Vec<i64> = walk.closes().iter().map(|p| (p / 100.0) as i64).collect();
+        let series = Series::from_ticks(&ticks, 0.01).unwrap();
+        let (fast, slow) = (
+            parse_filters("sma:5..=15:5"),
+            parse_filters("wma:10..=40:10"),
+        );
+        let grid = Grid::cross(&fast.unwrap(), &slow.unwrap()).unwrap();
+        let question = Question::new(&series, &grid).unwrap();
+        let crossovers = |scale: f64| {
+            let mut plan = Plan::new(&question, 1);
+            plan.bounds.iter_mut().for_each(|bound| *bound *= scale);
+            let mut found = vec![Vec::new(); grid.combinations()];
+            let mut writers = question.writers(&mut found);
+            let mut diagnostics = Diagnostics::default();
+            decide(
+                SimdPath::default(),
+                &plan,
+                &question,
+                &mut writers,
+                &mut diagnostics,
+            );
+            (found, diagnostics.ties)
+        };
+        let expected = Naive::new().crossovers(&series, &grid).unwrap();
+        let (found, ties) = crossovers(1.0);
+        assert_eq!(found, expected);
+        assert!(ties > 100, "{ties} ties");
+        let wrong = crossovers(0.0).0;
+        let differing = wrong.iter().zip(&expected).filter(|(a, b)| a != b).count();
+        assert!(
+            differing > grid.combinations() / 2,
+            "{differing} of {}",
+            grid.combinations()
+        );
+    }
 }

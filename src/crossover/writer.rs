@@ -1,5 +1,8 @@
 //! From streamed sides to crossovers: what every engine writes into, and every consumer reads from.
+// A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
+#![allow(clippy::inline_always)]
 
+use super::found::Found;
 use crate::error::{Error, Result};
 
 /// Which way a position faces.
@@ -28,7 +31,7 @@ impl Side {
         }
     }
 
-    fn of(is_above: bool) -> Self {
+    pub(super) fn of(is_above: bool) -> Self {
         if is_above { Self::Long } else { Self::Short }
     }
 }
@@ -217,82 +220,6 @@ impl<'a> SideWriter<'a> {
             bar: self.gap_at.unwrap_or(self.next_word) * 64,
             reason: "sides from here on were not written; write every word in order".to_owned(),
         })
-    }
-}
-
-/// Crossovers on their way to the sink, in a batch on the stack.
-struct Found {
-    bars: [u32; Self::CAPACITY],
-    count: usize,
-}
-
-impl Found {
-    const CAPACITY: usize = 192;
-
-    #[inline(always)]
-    fn new() -> Self {
-        Self {
-            bars: [0; Self::CAPACITY],
-            count: 0,
-        }
-    }
-
-    /// Adds the crossovers of whole words; returns the side after them.
-    #[inline(always)]
-    fn push_words(
-        &mut self,
-        base: u32,
-        words: &[u64],
-        before: Side,
-        sink: &mut dyn CrossoverSink,
-    ) -> Side {
-        let mut carry = u64::from(before == Side::Long);
-        for (index, &word) in words.iter().enumerate() {
-            self.push_word(base + 64 * index as u32, word ^ ((word << 1) | carry), sink);
-            carry = word >> 63;
-        }
-        Side::of(carry != 0)
-    }
-
-    /// Adds the bars of the set bits. Four are always written and the count moves on by those that exist: a word holds
-    /// two on average, and a loop that ends where they do mispredicts once a word.
-    #[inline(always)]
-    fn push_word(&mut self, base: u32, mut changes: u64, sink: &mut dyn CrossoverSink) {
-        let changed = changes.count_ones() as usize;
-        let (room, _) = self.bars[self.count..]
-            .split_first_chunk_mut::<64>()
-            .expect("64 slots are kept free");
-        for slot in room.iter_mut().take(4) {
-            *slot = base + changes.trailing_zeros();
-            changes &= changes.wrapping_sub(1);
-        }
-        if changes != 0 {
-            rest(room, base, changes);
-        }
-        self.count += changed;
-        if self.count > Self::CAPACITY - 64 {
-            self.flush(sink);
-        }
-    }
-
-    #[inline(never)]
-    fn flush(&mut self, sink: &mut dyn CrossoverSink) {
-        if self.count > 0 {
-            sink.crossovers(&self.bars[..self.count]);
-            self.count = 0;
-        }
-    }
-}
-
-/// The set bits from the fifth on.
-#[inline(always)]
-fn rest(room: &mut [u32; 64], base: u32, mut changes: u64) {
-    for slot in &mut room[4..] {
-        *slot = base + changes.trailing_zeros();
-        changes &= changes - 1;
-        if changes == 0 {
-            return;
-        }
     }
 }
 

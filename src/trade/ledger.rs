@@ -1,4 +1,6 @@
 //! Adds up the trades of one combination while its crossovers stream in; the sweep's hot path for money.
+// A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
+#![allow(clippy::inline_always)]
 
 use super::{Position, Trade, pnl_pct};
 use crate::crossover::{CrossoverSink, Side};

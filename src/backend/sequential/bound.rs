@@ -47,3 +47,89 @@ impl Growth {
         (taps.iter().map(term).sum::<f64>() + input) * SLACK
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::sequential::taps;
+
+    /// The recurrence on a block of three bars, by hand: sizes are binomials, errors to first order in `u`.
+    #[test]
+    fn growth_follows_the_recurrence() {
+        let growth = Growth::over(3);
+        let sizes = |level: usize| {
+            growth.levels[level]
+                .iter()
+                .map(|bar| bar.0)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(sizes(1), [1.0, 2.0, 3.0]);
+        assert_eq!(sizes(2), [1.0, 3.0, 6.0]);
+        assert_eq!(sizes(4), [1.0, 5.0, 15.0]);
+        let errors = |level: usize| {
+            let bars = growth.levels[level].iter();
+            bars.map(|bar| bar.1 / UNIT_ROUNDOFF).collect::<Vec<_>>()
+        };
+        for (found, expected) in errors(1).iter().zip([1.0, 3.0, 6.0]) {
+            assert!((found - expected).abs() < 1e-9);
+        }
+        // level 2: 1 + 1, then 2 + 3 + 3, then 8 + 6 + 6
+        for (found, expected) in errors(2).iter().zip([2.0, 8.0, 20.0]) {
+            assert!((found - expected).abs() < 1e-9);
+        }
+    }
+
+    /// The worst closes for a prefix sum: one sign throughout, all mantissa bits in use. The measured error stays within
+    /// the bound and comes near enough that a bound a thousand times smaller would fail.
+    #[test]
+    fn measured_errors_stay_within_the_bound_and_near_it() {
+        let bars = 512;
+        let closes: Vec<f64> = (0..bars)
+            .map(|bar| 1.0 - f64::from(bar % 7) * 0.013_7)
+            .collect();
+        for filter in [
+            Filter::hma(20).unwrap(),
+            Filter::hma3(48).unwrap(),
+            Filter::wma(200).unwrap(),
+        ] {
+            let taps = taps::compile(filter.expr()).unwrap();
+            let bound = Growth::over(bars as usize).bound(&filter, &taps);
+            let mut levels = vec![closes.clone()];
+            for level in 1..=MAX_LEVEL {
+                let mut sum = 0.0;
+                let add = |below: &f64| {
+                    sum += below;
+                    sum
+                };
+                levels.push(levels[level - 1].iter().map(add).collect());
+            }
+            let mut worst = 0.0_f64;
+            for bar in filter.warm_up() + 4..bars as usize {
+                let term = |tap: &Tap| tap.coefficient * levels[tap.level][bar - tap.lag];
+                let value: f64 = taps.iter().map(term).sum();
+                let exact = exact_value(&filter, &closes[..=bar]);
+                worst = worst.max((value - exact).abs());
+            }
+            assert!(worst <= bound, "{filter}: {worst:e} > {bound:e}");
+            assert!(
+                worst > bound / 1_000.0,
+                "{filter}: {worst:e} far below {bound:e}"
+            );
+        }
+    }
+
+    /// The filter's value from the integer weights in pairs of `f64`: far more exact than what is measured.
+    fn exact_value(filter: &Filter, closes: &[f64]) -> f64 {
+        let weights = filter.exact_weights().to_f64();
+        let window = &closes[closes.len() - weights.len()..];
+        let (mut sum, mut rest) = (0.0_f64, 0.0);
+        for (weight, close) in weights.iter().zip(window) {
+            let term = weight * close;
+            let next = sum + term;
+            let back = next - sum;
+            rest += (sum - (next - back)) + (term - back);
+            sum = next;
+        }
+        sum + rest
+    }
+}

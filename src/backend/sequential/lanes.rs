@@ -1,4 +1,6 @@
 //! The comparisons of 64 bars, one version for each instruction set, and the choice among them at run time.
+// A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
+#![allow(clippy::inline_always)]
 
 use pulp::{Simd, WithSimd};
 

@@ -1,4 +1,6 @@
 //! Closes taken relative to a centre, where the errors of sums are those of the local move, not of the price.
+// A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
+#![allow(clippy::inline_always)]
 
 use crate::question::Question;
 

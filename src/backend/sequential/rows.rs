@@ -1,4 +1,6 @@
 //! One tile of every filter: `f64` values, and the same in 16-bit fixed point for the bulk of the comparisons.
+// A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
+#![allow(clippy::inline_always)]
 
 use super::lanes::{Lanes, WithLanes};
 use super::load::{Centre, load};

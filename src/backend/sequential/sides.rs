@@ -1,4 +1,6 @@
 //! The sides of one combination on one tile: fixed point first, then `f64` beyond the bound, then the predicate.
+// A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
+#![allow(clippy::inline_always)]
 
 use super::lanes::{Lanes, WithLanes, open_bars};
 use super::plan::{Job, Plan};

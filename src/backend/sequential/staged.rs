@@ -1,4 +1,6 @@
 //! Filters that have no short form of taps: long windows, custom kernels, deep trees, stage by stage over a tile.
+// A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
+#![allow(clippy::inline_always)]
 
 use super::load::{Centre, load};
 use super::plan::Plan;

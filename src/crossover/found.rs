@@ -1,0 +1,81 @@
+//! From words of sides to the bars of their changes, without a branch that each word would mispredict.
+// A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
+#![allow(clippy::inline_always)]
+
+use super::writer::{CrossoverSink, Side};
+
+/// Crossovers on their way to the sink, in a batch on the stack.
+pub(super) struct Found {
+    bars: [u32; Self::CAPACITY],
+    count: usize,
+}
+
+impl Found {
+    const CAPACITY: usize = 192;
+
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self {
+            bars: [0; Self::CAPACITY],
+            count: 0,
+        }
+    }
+
+    /// Adds the crossovers of whole words; returns the side after them.
+    #[inline(always)]
+    pub(super) fn push_words(
+        &mut self,
+        base: u32,
+        words: &[u64],
+        before: Side,
+        sink: &mut dyn CrossoverSink,
+    ) -> Side {
+        let mut carry = u64::from(before == Side::Long);
+        for (index, &word) in words.iter().enumerate() {
+            self.push_word(base + 64 * index as u32, word ^ ((word << 1) | carry), sink);
+            carry = word >> 63;
+        }
+        Side::of(carry != 0)
+    }
+
+    /// Adds the bars of the set bits. Four are always written and the count moves on by those that exist: a word holds
+    /// two on average, and a loop that ends where they do mispredicts once a word.
+    #[inline(always)]
+    pub(super) fn push_word(&mut self, base: u32, mut changes: u64, sink: &mut dyn CrossoverSink) {
+        let changed = changes.count_ones() as usize;
+        let (room, _) = self.bars[self.count..]
+            .split_first_chunk_mut::<64>()
+            .expect("64 slots are kept free");
+        for slot in room.iter_mut().take(4) {
+            *slot = base + changes.trailing_zeros();
+            changes &= changes.wrapping_sub(1);
+        }
+        if changes != 0 {
+            rest(room, base, changes);
+        }
+        self.count += changed;
+        if self.count > Self::CAPACITY - 64 {
+            self.flush(sink);
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn flush(&mut self, sink: &mut dyn CrossoverSink) {
+        if self.count > 0 {
+            sink.crossovers(&self.bars[..self.count]);
+            self.count = 0;
+        }
+    }
+}
+
+/// The set bits from the fifth on.
+#[inline(always)]
+fn rest(room: &mut [u32; 64], base: u32, mut changes: u64) {
+    for slot in &mut room[4..] {
+        *slot = base + changes.trailing_zeros();
+        changes &= changes - 1;
+        if changes == 0 {
+            return;
+        }
+    }
+}
