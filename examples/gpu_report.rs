@@ -27,25 +27,31 @@ fn main() -> Outcome<()> {
     println!("adapters: {:#?}", Gpu::list());
     let threads = std::thread::available_parallelism()?;
     println!("host threads: {threads}");
-    let open = |summation, has_checks| {
-        let options = GpuOptions::default()
+    let open = |summation, has_checks, by_values: Option<bool>| {
+        let mut options = GpuOptions::default()
             .with_summation(summation)
             .with_runtime_checks(has_checks)
             .with_profile();
+        if let Some(by_values) = by_values {
+            options = options.with_settling_by_values(by_values);
+        }
         Gpu::with_options(match &adapter {
             Some(adapter) => options.with_adapter(adapter),
             None => options,
         })
     };
     let started = Instant::now();
+    let (staged, composite) = (Summation::Staged, Summation::Composite);
     let engines = [
-        ("staged checked", open(Summation::Staged, true)?),
-        ("composite checked", open(Summation::Composite, true)?),
-        ("staged unchecked", open(Summation::Staged, false)?),
-        ("composite unchecked", open(Summation::Composite, false)?),
+        ("staged checked", open(staged, true, None)?),
+        ("staged unchecked", open(staged, false, None)?),
+        ("composite checked", open(composite, true, None)?),
+        ("composite unchecked", open(composite, false, None)?),
+        ("composite, values", open(composite, false, Some(true))?),
+        ("composite, predicate", open(composite, false, Some(false))?),
     ];
     println!(
-        "using: {:?}; four engines opened in {:.2?}",
+        "using: {:?}; six engines opened in {:.2?}",
         engines[0].1.adapter(),
         started.elapsed()
     );
@@ -65,7 +71,7 @@ fn windows(engines: &[(&str, Gpu)], scale: f64) -> Outcome<()> {
     let grid = Grid::parse("wma:2..=200", "wma:2")?;
     let products = 2.0 * (2..=200).sum::<usize>() as f64 * series.bars() as f64;
     println!("\n== kernel (a): {} bars x 199 windows", series.bars());
-    for (name, gpu) in engines {
+    for (name, gpu) in &engines[..4] {
         let mut best = f64::MAX;
         for _ in 0..8 {
             gpu.sides_only(&series, &grid)?;
@@ -173,10 +179,11 @@ fn parts(timings: &GpuTimings) {
         timings.passes.1
     );
     println!(
-        "    host: plan {} pack {} upload {} wait {} values {} decode+trades {} (settle {} thread-ms) engine {}; {} chunks, {:.1} MB back",
+        "    host: plan {} pack {} upload {} submit {} wait {} values {} decode+trades {} (settle {} thread-ms) engine {}; {} chunks, {:.1} MB back",
         ms(timings.plan),
         ms(timings.pack),
         ms(timings.upload),
+        ms(timings.submit),
         ms(timings.wait),
         ms(timings.values),
         ms(timings.decode),

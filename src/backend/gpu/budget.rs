@@ -5,8 +5,8 @@ use super::device::Device;
 use super::error::{DeviceError, Result};
 use super::plan::{BLOCK, Plan};
 
-/// Most bytes of `f64` filter values held for settling one chunk.
-const HOST_BYTES: u64 = 512 << 20;
+/// Most bytes of `f64` filter values held for settling one chunk: they are looked up at random, from a cache at best.
+const HOST_BYTES: u64 = 32 << 20;
 
 /// Sizes that keep a submission within the limits, and under some 50 ms on a slow device of its kind.
 #[derive(Debug, Clone, Copy)]

@@ -76,6 +76,8 @@ pub(super) struct Buffers {
     pub(super) slots: Vec<Slot>,
     /// Number of the last submission that wrote sides; 0 stands for none.
     pub(super) epoch: u32,
+    /// Memory of the last chunk's `f64` values, on the host.
+    pub(super) host_values: Vec<(usize, Vec<f64>)>,
 }
 
 impl Buffers {
@@ -103,6 +105,7 @@ impl Buffers {
             stage2_params: uniform("stage2 params"),
             slots: (0..slots).map(slot).collect(),
             epoch: 0,
+            host_values: Vec::new(),
         }
     }
     /// Forgets all buffers.

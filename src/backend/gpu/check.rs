@@ -1,5 +1,7 @@
 //! The kernels against their twins, on the device in use.
 
+use std::rc::Rc;
+
 use super::error::Result;
 use super::plan::{BLOCK, Plan};
 use super::ranges::Sizes;
@@ -31,7 +33,11 @@ impl Run<'_> {
     pub(super) fn check(mut self) -> Result<KernelCheck> {
         let mut found = KernelCheck::default();
         self.upload()?;
-        let (tiles, sizes) = self.first_chunk()?;
+        let series = self.question.series();
+        let count = self.budget.tiles(&self.plan, series.bars(), false)?;
+        let chunk = Rc::new(self.chunk(0, count)?);
+        let sizes = chunk.sizes;
+        let tiles = Tiles::new(series, &self.plan, 0, count);
         let bytes = 4 * sizes.values as u64;
         let values = self.buffers.values.at_least(self.device, bytes)?;
         let values: Vec<f32> = read::once(self.device, bytes, |encoder, staging| {
@@ -42,7 +48,7 @@ impl Run<'_> {
         let step = self.budget.jobs(sizes.blocks);
         for first in (0..self.jobs.list.len()).step_by(step) {
             let jobs = first..(first + step).min(self.jobs.list.len());
-            let done = self.compare(0, jobs.clone(), &sizes)?;
+            let done = self.compare(&chunk, jobs.clone())?;
             let words: Vec<[u32; 2]> = done.mapping.read(
                 self.device,
                 done.submission,

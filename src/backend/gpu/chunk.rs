@@ -50,8 +50,7 @@ pub(super) struct Context<'a> {
 }
 
 /// Sends what depends on the filters alone.
-pub(super) fn upload_plan(context: &Context<'_>, buffers: &mut Buffers) -> Result<()> {
-    let (device, plan) = (context.device, context.plan);
+pub(super) fn upload_plan(device: &Device, plan: &Plan, buffers: &mut Buffers) -> Result<()> {
     buffers.weights.upload(device, &plan.weights)?;
     buffers.groups.upload(device, &plan.groups)?;
     buffers.rows.upload(device, &plan.rows)?;

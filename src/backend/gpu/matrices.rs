@@ -37,7 +37,7 @@ pub(super) fn read(
         plan: &plan,
     };
     let mut values = Array2::from_elem((filters.len(), series.bars()), f32::NAN);
-    upload_plan(&context, buffers)?;
+    upload_plan(&gpu.device, &plan, buffers)?;
     let tiles = budget.tiles(&plan, series.bars(), false)?;
     for first_bar in (0..series.bars()).step_by(tiles * plan.tile_bars) {
         let count = tiles.min((series.bars() - first_bar).div_ceil(plan.tile_bars));

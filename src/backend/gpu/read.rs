@@ -23,7 +23,7 @@ impl Mapping {
 
     /// Waits for the submission, then hands the mapped bytes to `read` and releases them.
     pub(super) fn read<T>(
-        self,
+        &self,
         device: &Device,
         submission: wgpu::SubmissionIndex,
         staging: &wgpu::Buffer,

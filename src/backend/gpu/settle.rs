@@ -4,20 +4,16 @@
 //! Values of every filter cost O(filters x bars) once; asking the predicate's own direct sum costs O(window) an
 //! undecided bar. With few combinations a filter the latter is cheaper, and no values are made.
 
-use std::cmp::Ordering;
-
 use rayon::prelude::*;
 
-use crate::crossover::Decision;
-use crate::diagnostics::Diagnostics;
+use crate::crossover::Predicate;
 use crate::filter::{Filter, UNIT_ROUNDOFF};
 use crate::question::Question;
 use crate::series::Reading;
 
-/// Combinations a filter from which values pay: one in two thousand bars is undecided and costs the predicate some
-/// 200 ns, a filter's value on a bar 3 to 10 ns.
-const COMBINATIONS_A_FILTER: usize = 60;
-
+/// Combinations a filter from which values pay: one in three thousand bars is undecided and costs the predicate half a
+/// microsecond (H200 host), a value 3 to 6 ns, and its look-up a miss of the cache.
+const COMBINATIONS_A_FILTER: usize = 150;
 /// Settles undecided bars of one chunk.
 #[derive(Debug)]
 pub(super) struct Settler<'q> {
@@ -28,30 +24,26 @@ pub(super) struct Settler<'q> {
     margins: Vec<f64>,
 }
 
-/// What was decided on an undecided bar, and how.
+/// How one combination's undecided bars are settled.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Settled {
-    ByValue(bool),
-    ByPredicate(Decision),
+pub(super) struct Way<'s> {
+    pub(super) predicate: Predicate<'s>,
+    /// First bar and values of the fast and the slow filter, and the bound of their difference.
+    values: Option<([(usize, &'s [f64]); 2], f64)>,
 }
 
-impl Settled {
-    pub(super) fn ordering(self) -> Ordering {
-        match self {
-            Self::ByValue(true) => Ordering::Greater,
-            Self::ByValue(false) => Ordering::Less,
-            Self::ByPredicate(decision) => decision.ordering,
-        }
+impl Way<'_> {
+    /// The difference of the two values; NaN, which is never beyond a bound, where there are none.
+    pub(super) fn difference(&self, bar: usize) -> f64 {
+        self.values.map_or(f64::NAN, |([fast, slow], _)| {
+            fast.1[bar - fast.0] - slow.1[bar - slow.0]
+        })
     }
 
-    pub(super) fn count(self, diagnostics: &mut Diagnostics) {
-        match self {
-            Self::ByValue(_) => {
-                diagnostics.undecided += 1;
-                diagnostics.by_values += 1;
-            }
-            Self::ByPredicate(decision) => diagnostics.record(decision),
-        }
+    /// Whether the difference is beyond its bound, so that its sign is that of the exact one.
+    pub(super) fn is_sure(&self, difference: f64) -> bool {
+        self.values
+            .is_some_and(|(_, bound)| difference.abs() > bound)
     }
 }
 
@@ -61,61 +53,65 @@ impl<'q> Settler<'q> {
         uses > COMBINATIONS_A_FILTER * question.filters().len()
     }
 
-    /// Prepares for bars `first..last`.
+    /// Prepares for bars `first..last`; the memory of earlier values is used again.
     pub(super) fn new(
         question: &'q Question<'q>,
         first: usize,
         last: usize,
+        mut values: Vec<(usize, Vec<f64>)>,
         has_values: bool,
     ) -> Self {
         let filters = question.filters();
-        let evaluate = |filter: &Filter| {
-            let start = first.saturating_sub(filter.warm_up());
-            let closes = &question.series().closes()[start..last];
-            let mut values = vec![0.0; closes.len()];
-            // the lengths are equal, which is the only thing that can be wrong
-            let _ = filter.evaluate_into(closes, &mut values);
-            (start, values)
-        };
-        let values = if has_values {
-            filters.par_iter().map(evaluate).collect()
-        } else {
-            Vec::new()
-        };
-        let margins = filters.iter().map(|f| margin(question, f)).collect();
+        values.resize_with(if has_values { filters.len() } else { 0 }, Default::default);
+        values
+            .par_iter_mut()
+            .zip(filters)
+            .for_each(|((start, values), filter)| {
+                *start = first.saturating_sub(filter.warm_up());
+                let closes = &question.series().closes()[*start..last];
+                values.resize(closes.len(), 0.0);
+                // the lengths are equal, which is the only thing that can be wrong
+                let _ = filter.evaluate_into(closes, values);
+            });
         Self {
             question,
             values,
-            margins,
+            margins: filters.iter().map(|f| margin(question, f)).collect(),
         }
     }
 
-    /// Decides one bar of one combination.
-    pub(super) fn settle(&self, combination: usize, bar: usize) -> Settled {
-        self.by_value(combination, bar).map_or_else(
-            || Settled::ByPredicate(self.question.predicate(combination).decide(bar)),
-            Settled::ByValue,
-        )
+    /// Hands back the memory of the values.
+    pub(super) fn into_values(self) -> Vec<(usize, Vec<f64>)> {
+        self.values
     }
 
-    /// The sign of the difference of the values where it is beyond their bound; `None` where it is not, or NaN.
-    fn by_value(&self, combination: usize, bar: usize) -> Option<bool> {
+    /// How a combination's bars `first..=last` are settled.
+    pub(super) fn way(&self, combination: usize, first: usize, last: usize) -> Way<'_> {
         let (fast, slow) = self.question.grid().pairs()[combination];
         let (fast, slow) = (fast as usize, slow as usize);
-        let ((fast_start, fast_values), (slow_start, slow_values)) =
-            (self.values.get(fast)?, self.values.get(slow)?);
-        let difference = fast_values[bar - fast_start] - slow_values[bar - slow_start];
-        let window = self.question.first_bar(combination);
-        let largest = self.question.largest_close(bar - window, bar);
-        let margin = self.margins[fast] + self.margins[slow];
-        let bound = margin * largest + window as f64 * 8.0 * f64::from_bits(1);
-        if difference > bound {
-            Some(true)
-        } else if difference < -bound {
-            Some(false)
-        } else {
-            None
+        let row = |filter: usize| {
+            self.values
+                .get(filter)
+                .map(|(start, v)| (*start, v.as_slice()))
+        };
+        let values = row(fast).zip(row(slow)).map(|(fast_row, slow_row)| {
+            let window = self.question.first_bar(combination);
+            let largest = self
+                .question
+                .largest_close(first.saturating_sub(window), last);
+            let margin = self.margins[fast] + self.margins[slow];
+            // each of some 8 operations a bar of the window can underflow by less than the smallest number
+            let bound = margin * largest + window as f64 * 8.0 * f64::from_bits(1);
+            ([fast_row, slow_row], bound)
+        });
+        Way {
+            predicate: self.question.predicate(combination),
+            values,
         }
+    }
+
+    pub(super) fn bars(&self) -> usize {
+        self.question.series().bars()
     }
 }
 

@@ -29,6 +29,8 @@ pub struct GpuTimings {
     pub bits: f64,
     /// Passes that were timed, and passes in all.
     pub passes: (u32, u32),
+    /// Encoding and submitting kernel (c), on the host.
+    pub submit: f64,
     /// Waiting for the device and its copies: what the host could not hide.
     pub wait: f64,
     /// `f64` filter values for settling, on the host.
