@@ -9,6 +9,7 @@ mod gpu_series;
 
 use std::path::PathBuf;
 
+use crosscheck::equivalence::conformance;
 use crosscheck::gpu::{DeviceError, Summation, UncertifiedGpu};
 use crosscheck::{
     Auto, Backend, Error, Filter, Gpu, GpuOptions, Grid, Question, Reading, Rules, Sequential,
@@ -105,9 +106,64 @@ fn main() {
     let arguments = Arguments::from_args();
     let is_required = std::env::var("CROSSCHECK_REQUIRE_GPU").is_ok_and(|value| value == "1");
     let is_absent = Gpu::list().is_empty();
-    let trials = tests
-        .map(|(name, run)| Trial::test(name, run).with_ignored_flag(is_absent && !is_required));
-    libtest_mimic::run(&arguments, trials.into()).exit();
+    let is_ignored = is_absent && !is_required;
+    let own = tests.map(|(name, run)| Trial::test(name, run));
+    let trials = own
+        .into_iter()
+        .chain(conformance_trials())
+        .map(|trial| trial.with_ignored_flag(is_ignored))
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+type Check = fn(&dyn Backend) -> conformance::Compared;
+type Open = fn() -> Result<Box<dyn Backend>, Error>;
+
+/// The suite that every engine passes, for each way to sum, for unchecked kernels, and for `auto` with its device.
+fn conformance_trials() -> Vec<Trial> {
+    macro_rules! checks {
+        ($($check:ident),* $(,)?) => {
+            [$((stringify!($check), conformance::$check as Check)),*]
+        };
+    }
+    let checks = checks![
+        ticks,
+        flat_stretches,
+        gaps,
+        continuous,
+        hostile,
+        lengths_around_words_and_tiles,
+        equal_filters_never_cross,
+        one_bar_windows,
+        windows_as_long_as_the_series,
+        custom_kernels,
+        large_periods,
+        answers_stand_alone,
+        later_bars_change_nothing,
+        totals_are_those_of_the_trades,
+    ];
+    let engines: [(&str, Open); 4] = [
+        ("staged", || Ok(Box::new(open(Summation::Staged)?))),
+        ("composite", || Ok(Box::new(open(Summation::Composite)?))),
+        ("unchecked", || {
+            let options = GpuOptions::default().with_runtime_checks(false);
+            Ok(Box::new(Gpu::with_options(options)?))
+        }),
+        ("auto", || {
+            let auto = Auto::new();
+            auto.force_device(None)?;
+            Ok(Box::new(auto))
+        }),
+    ];
+    let trials = |(engine, open): (&'static str, Open)| {
+        checks.map(|(name, run)| {
+            Trial::test(format!("conformance::{engine}::{name}"), move || {
+                let compared = run(&*open()?);
+                check(compared.decisions > 0, "something was compared")
+            })
+        })
+    };
+    engines.into_iter().flat_map(trials).collect()
 }
 
 /// Fails unless two sweeps have equal rows, and returns how many trades were compared.

@@ -106,15 +106,17 @@ impl Auto {
         }
     }
 
-    /// Opens the device, takes it for every question from now on, and makes a step of it fail once; for tests.
+    /// Opens the device, takes it for every question from now on, and may make a step of it fail once; for tests.
     ///
     /// # Errors
     /// Those of [`Gpu::new`](super::gpu::Gpu::new).
     #[cfg(feature = "gpu")]
     #[doc(hidden)]
-    pub fn force_device(&self, step: super::gpu::Step, fault: super::gpu::Fault) -> Result<()> {
+    pub fn force_device(&self, fault: Option<(super::gpu::Step, super::gpu::Fault)>) -> Result<()> {
         let gpu = super::gpu::Gpu::with_options(self.options.clone())?;
-        gpu.inject(step, fault);
+        if let Some((step, fault)) = fault {
+            gpu.inject(step, fault);
+        }
         let rate = Rate {
             start: 0.0,
             slope: 0.0,

@@ -133,7 +133,7 @@ pub(crate) fn auto_falls_back_to_the_pool() -> Outcome {
         (Step::Convolve, Fault::Lost),
     ] {
         let engine = auto(GpuOptions::default());
-        engine.force_device(step, fault)?;
+        engine.force_device(Some((step, fault)))?;
         let sweep = engine.sweep(&walk, &grid, &Rules::default())?;
         check(sweep.rows == exact.rows, "the pool's trades are exact")?;
         let notes = sweep.diagnostics.notes.join("; ");
