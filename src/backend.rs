@@ -24,7 +24,7 @@ use crate::crossover::{CrossoverSink, SideWriter};
 use crate::diagnostics::Diagnostics;
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::metrics::{Meter, MetricSet, Moves};
+use crate::metrics::{AlwaysIn, Meter, MetricSet, Moves, Steps};
 use crate::question::Question;
 use crate::rules::Rules;
 use crate::series::Series;
@@ -116,6 +116,17 @@ pub trait Backend: Send + Sync {
         rules.check(series)?;
         let market = Market::new(series, rules, series.bars());
         let moves = Moves::new(series.closes());
+        if rules.is_plain() {
+            let steps = Steps::new(&moves);
+            let (meters, diagnostics) =
+                collect(self, &question, || AlwaysIn::new(&steps, rules, set))?;
+            let finish = |meter: AlwaysIn<'_>| {
+                let (totals, metrics) = meter.finish();
+                (totals, Some(metrics))
+            };
+            let results = meters.into_iter().map(finish);
+            return Ok(Sweep::measured(grid, results, diagnostics));
+        }
         let meter = || {
             let meter = Meter::new(&moves, rules, set, series.bars());
             TradeBuilder::new(market, rules, meter)

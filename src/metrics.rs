@@ -1,17 +1,21 @@
 //! Metrics of a combination, all in `f64`, each with one documented formula (`docs/conventions.md` has them side by side).
 
+mod always_in;
 mod equity;
 mod kind;
 mod meter;
 mod moves;
 mod rank;
+mod steps;
 mod timeline;
 
+pub(crate) use always_in::AlwaysIn;
 pub use equity::equity;
 pub use kind::{Metric, Undefined};
 pub(crate) use meter::Meter;
 pub(crate) use moves::Moves;
 pub use rank::rank;
+pub(crate) use steps::Steps;
 
 use crate::error::{Error, Result};
 

@@ -6,9 +6,8 @@ mod costs;
 mod ledger;
 
 pub(crate) use account::totals;
-pub(crate) use builder::{Market, Outcome, Recorder, TradeBuilder};
-pub(crate) use costs::Costs;
-use costs::pnl_pct;
+pub(crate) use builder::{Market, Recorder, TradeBuilder};
+pub(crate) use costs::{Costs, pnl_pct};
 pub(crate) use ledger::Ledger;
 pub use ledger::Totals;
 

@@ -299,3 +299,23 @@ fn one_sided_rules_hold_that_side_only() {
         assert_eq!(one[0].iter().collect::<Vec<_>>(), expected);
     }
 }
+
+#[cfg(feature = "serde")]
+#[test]
+fn rules_survive_json_and_are_checked_when_read() {
+    for rules in all_rules() {
+        let text = serde_json::to_string(&rules).unwrap();
+        assert_eq!(serde_json::from_str::<Rules>(&text).unwrap(), rules);
+    }
+    let partial = r#"{"fee_per_side_pct": 0.045, "fill": "next_open"}"#;
+    let rules: Rules = serde_json::from_str(partial).unwrap();
+    assert_eq!(rules, Rules::published().with_fill(Fill::NextOpen));
+    for bad in [
+        r#"{"fee_per_side_pct": -0.1}"#,
+        r#"{"fixed_fee_pct": -0.1}"#,
+        r#"{"slippage_bps": 1e9}"#,
+        r#"{"fee": 0.1}"#,
+    ] {
+        assert!(serde_json::from_str::<Rules>(bad).is_err(), "{bad}");
+    }
+}

@@ -5,23 +5,23 @@ use super::timeline::{Returns, Timeline};
 use super::{MetricSet, Metrics, ReturnMoments};
 use crate::filter::gamma;
 use crate::rules::Rules;
-use crate::trade::{Costs, Outcome, Recorder, Totals, Trade, TradeBuilder};
+use crate::trade::{Costs, Recorder, Totals, Trade, TradeBuilder};
 
 /// The totals of one combination, and what its metrics need beside them.
 #[derive(Debug)]
 pub(crate) struct Meter<'a> {
-    totals: Totals,
+    pub(super) totals: Totals,
     share: f64,
-    bars: u64,
-    periods_per_year: Option<f64>,
-    gains: f64,
-    losses: f64,
-    best: f64,
-    worst: f64,
-    held: u64,
-    turnover: f64,
+    pub(super) bars: u64,
+    pub(super) periods_per_year: Option<f64>,
+    pub(super) gains: f64,
+    pub(super) losses: f64,
+    pub(super) best: f64,
+    pub(super) worst: f64,
+    pub(super) held: u64,
+    pub(super) turnover: f64,
     pays_last_leg: bool,
-    timeline: Timeline<'a>,
+    pub(super) timeline: Timeline<'a>,
 }
 
 impl<'a> Meter<'a> {
@@ -45,12 +45,17 @@ impl<'a> Meter<'a> {
 
     /// Totals and metrics of a finished builder.
     pub(crate) fn finish(builder: TradeBuilder<'_, Self>, rules: &Rules) -> (Totals, Metrics) {
-        let (mut meter, outcome) = builder.finish();
+        let (meter, outcome) = builder.finish();
         let totals = meter.totals.with_outcome(&outcome, rules);
-        meter.timeline.finish(totals.pnl_pct / 100.0);
-        let mut metrics = meter.of_trades(&totals);
-        if let Some(periods_per_year) = meter.periods_per_year {
-            meter.add_timeline(&mut metrics, &outcome, periods_per_year);
+        meter.measure(totals, outcome.equity)
+    }
+
+    /// The metrics of what was recorded.
+    pub(super) fn measure(mut self, totals: Totals, equity: f64) -> (Totals, Metrics) {
+        self.timeline.finish(totals.pnl_pct / 100.0);
+        let mut metrics = self.of_trades(&totals);
+        if let Some(periods_per_year) = self.periods_per_year {
+            self.add_timeline(&mut metrics, equity, periods_per_year);
         }
         (totals, metrics)
     }
@@ -71,7 +76,7 @@ impl<'a> Meter<'a> {
             average_bars: each(self.held as f64),
             turnover: self.turnover * self.share,
             fees_pct: totals.fees_pct,
-            closed_drawdown: self.timeline.closed.deepest,
+            closed_drawdown: self.timeline.closed.deepest(),
             max_drawdown: None,
             sharpe: None,
             sortino: None,
@@ -80,14 +85,14 @@ impl<'a> Meter<'a> {
         }
     }
 
-    fn add_timeline(&self, metrics: &mut Metrics, outcome: &Outcome, periods_per_year: f64) {
+    fn add_timeline(&self, metrics: &mut Metrics, equity: f64, periods_per_year: f64) {
         let returns = &self.timeline.returns;
         let moments = moments(returns, self.bars);
         let year = periods_per_year.sqrt();
         let downside = (returns.downside / self.bars as f64).sqrt();
-        let drawdown = self.timeline.drawdown.deepest;
+        let drawdown = self.timeline.drawdown.deepest();
         let yearly = if metrics.compounded_pct.is_some() {
-            outcome.equity.powf(periods_per_year / self.bars as f64) - 1.0
+            equity.powf(periods_per_year / self.bars as f64) - 1.0
         } else {
             moments.mean * periods_per_year
         };

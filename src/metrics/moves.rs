@@ -34,7 +34,17 @@ impl Powers {
     }
 
     #[inline]
-    fn add(&mut self, other: &Self) {
+    pub(super) fn minus(&self, other: &Self) -> Self {
+        Self {
+            up: self.up - other.up,
+            down: self.down - other.down,
+            cubes: self.cubes - other.cubes,
+            fourths: self.fourths - other.fourths,
+        }
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, other: &Self) {
         self.up += other.up;
         self.down += other.down;
         self.cubes += other.cubes;
@@ -120,7 +130,7 @@ impl<'a> Moves<'a> {
     }
 
     #[inline]
-    fn add_loose(&self, bars: Range<usize>, powers: &mut Powers) {
+    pub(super) fn add_loose(&self, bars: Range<usize>, powers: &mut Powers) {
         let bars = bars.start.max(1)..bars.end;
         if bars.is_empty() {
             return;
@@ -131,12 +141,33 @@ impl<'a> Moves<'a> {
     }
 }
 
-/// The lowest and the highest of some prices.
+/// The lowest and the highest of some prices, eight at a time: one running minimum would wait for itself at each step.
 pub(super) fn extremes(prices: &[f64]) -> (f64, f64) {
-    let bounds = (f64::INFINITY, f64::NEG_INFINITY);
-    prices.iter().fold(bounds, |(lowest, highest), &price| {
-        (price.min(lowest), price.max(highest))
-    })
+    let (mut lowest, mut highest) = ([f64::INFINITY; 8], [f64::NEG_INFINITY; 8]);
+    let (chunks, rest) = prices.as_chunks::<8>();
+    for chunk in chunks {
+        for lane in 0..8 {
+            lowest[lane] = lower(chunk[lane], lowest[lane]);
+            highest[lane] = higher(chunk[lane], highest[lane]);
+        }
+    }
+    for (lane, &price) in rest.iter().enumerate() {
+        lowest[lane] = lower(price, lowest[lane]);
+        highest[lane] = higher(price, highest[lane]);
+    }
+    let lowest = lowest.into_iter().fold(f64::INFINITY, lower);
+    (lowest, highest.into_iter().fold(f64::NEG_INFINITY, higher))
+}
+
+/// Without the care for NaN that `f64::min` takes: prices have none.
+#[inline]
+fn lower(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+
+#[inline]
+fn higher(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
 }
 
 #[cfg(test)]

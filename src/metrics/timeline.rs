@@ -27,7 +27,7 @@ pub(super) struct Returns {
 
 impl Returns {
     #[inline]
-    fn push(&mut self, value: f64) {
+    pub(super) fn push(&mut self, value: f64) {
         let square = value * value;
         self.sum += value;
         self.squares += square;
@@ -38,35 +38,55 @@ impl Returns {
 }
 
 /// The deepest fall from a running peak, as a fraction of the peak.
+///
+/// Falls from one peak are deepest at the lowest equity since, so one division a peak gives what one a bar would.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Drawdown {
-    peak: f64,
-    pub(super) deepest: f64,
+    pub(super) peak: f64,
+    /// Lowest equity since the peak.
+    pub(super) trough: f64,
+    /// Deepest fall from an earlier peak.
+    before: f64,
 }
 
 impl Drawdown {
     fn new() -> Self {
         Self {
             peak: 1.0,
-            deepest: 0.0,
+            trough: 1.0,
+            before: 0.0,
         }
     }
 
     #[inline]
-    fn push(&mut self, equity: f64) {
-        self.peak = self.peak.max(equity);
-        self.deepest = self.deepest.max((self.peak - equity) / self.peak);
+    pub(super) fn push(&mut self, equity: f64) {
+        if equity > self.peak {
+            self.rise(equity);
+        } else if equity < self.trough {
+            self.trough = equity;
+        }
+    }
+
+    /// Starts again from a new peak.
+    fn rise(&mut self, peak: f64) {
+        self.before = self.deepest();
+        self.peak = peak;
+        self.trough = peak;
+    }
+
+    pub(super) fn deepest(&self) -> f64 {
+        self.before.max((self.peak - self.trough) / self.peak)
     }
 }
 
 /// The bar of the last fill, whose return is not complete before the next fill is known.
 #[derive(Debug, Clone, Copy)]
-struct Pending {
-    bar: u32,
+pub(super) struct Pending {
+    pub(super) bar: u32,
     /// What closed trades added to the equity on it.
-    gained: f64,
+    pub(super) gained: f64,
     /// Equity on the bar before.
-    before: f64,
+    pub(super) before: f64,
 }
 
 /// Follows the equity of one combination, trade by trade.
@@ -75,8 +95,8 @@ pub(super) struct Timeline<'a> {
     moves: &'a Moves<'a>,
     costs: Costs,
     compounds: bool,
-    settled: f64,
-    pending: Option<Pending>,
+    pub(super) settled: f64,
+    pub(super) pending: Option<Pending>,
     pub(super) returns: Returns,
     pub(super) drawdown: Drawdown,
     pub(super) closed: Drawdown,
@@ -184,23 +204,25 @@ impl<'a> Timeline<'a> {
     fn fall(&mut self, trade: &Trade, bars: Range<usize>) {
         let (lowest, highest) = self.moves.around(&bars);
         let (worst, best) = self.worst_and_best(trade, lowest, highest);
-        let Drawdown { peak, deepest } = self.drawdown;
+        if best > self.drawdown.peak || worst < self.drawdown.trough {
+            self.fall_exactly(trade, bars);
+        }
+    }
+
+    pub(super) fn fall_exactly(&mut self, trade: &Trade, bars: Range<usize>) {
+        let closes = &self.moves.closes()[bars];
+        let (lowest, highest) = extremes(closes);
+        let (worst, best) = self.worst_and_best(trade, lowest, highest);
+        let peak = self.drawdown.peak;
         if best <= peak {
-            if (peak - worst) / peak > deepest {
-                let (lowest, highest) = extremes(&self.moves.closes()[bars]);
-                self.drawdown
-                    .push(self.worst_and_best(trade, lowest, highest).0);
-            }
-            return;
+            return self.drawdown.push(worst);
         }
         // a fall from a peak within is at most from `best`; the factor covers the roundings of the two quotients
         let bound = ((peak - worst) / peak).max((best - worst) / best) * (1.0 + 1e-14);
-        if bound <= deepest {
-            let (lowest, highest) = extremes(&self.moves.closes()[bars]);
-            self.drawdown.peak = peak.max(self.worst_and_best(trade, lowest, highest).1);
-            return;
+        if bound <= self.drawdown.deepest() {
+            return self.drawdown.rise(best);
         }
-        for &close in &self.moves.closes()[bars] {
+        for &close in closes {
             self.drawdown.push(self.equity(self.mark(trade, close)));
         }
     }
