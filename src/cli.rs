@@ -5,11 +5,15 @@
 mod check;
 mod engines;
 mod failure;
+mod interrupt;
 mod ladder;
+mod meta;
 mod output;
 mod plot;
 mod prices;
-mod rank;
+mod rows;
+mod rows_file;
+mod rules;
 mod sweep;
 mod table;
 mod timeframe;

@@ -1,11 +1,11 @@
 //! Engines by the name of their rung.
 
-use crosscheck::{Backend, Naive, Pool, Sequential};
+use crosscheck::{Backend, Naive, Pool, Sequential, Vectorized};
 
 use super::{Failure, Outcome};
 
 /// The names that `--engine` and `--engines` know, slowest first.
-pub(crate) const NAMES: &[&str] = &["m0", "m2", "m4"];
+pub(crate) const NAMES: &[&str] = &["m0", "m1", "m2", "m4"];
 
 /// The fastest engine that needs no device.
 pub(crate) const DEFAULT: &str = "m4";
@@ -26,6 +26,7 @@ impl Engine {
         }
         match name {
             "m0" => Ok(Self::single(Naive::new())),
+            "m1" => Ok(Self::single(Vectorized::new())),
             "m2" => Ok(Self::single(Sequential::new())),
             "m4" => Ok(Self::pool(threads)),
             _ => Err(Failure::Usage(format!(

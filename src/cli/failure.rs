@@ -16,6 +16,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// The data, a file or an engine was at fault: exit code 1.
     Data(String),
+    /// Ctrl-C was pressed: exit code 130.
+    Interrupted(String),
     /// The reader of our output went away, as `head` does: no fault at all.
     Closed,
 }
@@ -37,6 +39,10 @@ impl Failure {
             Self::Data(reason) => {
                 eprintln!("error: {reason}");
                 ExitCode::FAILURE
+            }
+            Self::Interrupted(reason) => {
+                eprintln!("{reason}");
+                ExitCode::from(super::interrupt::EXIT_CODE)
             }
             Self::Closed => ExitCode::SUCCESS,
         }

@@ -12,6 +12,7 @@ pub(crate) struct OutFile {
     path: PathBuf,
     partial: PathBuf,
     file: BufWriter<File>,
+    is_finished: bool,
 }
 
 impl OutFile {
@@ -22,11 +23,12 @@ impl OutFile {
             return Err(Failure::file(path, error));
         }
         let partial = partial_of(path);
-        let file = File::create(&partial).map_err(|error| Failure::file(&partial, error))?;
+        let file = File::create(&partial).map_err(|error| Failure::file(path, error))?;
         Ok(Self {
             path: path.to_path_buf(),
             partial,
             file: BufWriter::new(file),
+            is_finished: false,
         })
     }
 
@@ -37,11 +39,22 @@ impl OutFile {
 
     /// Writes out what is buffered and moves the file to its place.
     pub(crate) fn finish(mut self) -> Outcome {
-        self.file
+        let moved = self
+            .file
             .flush()
             .and_then(|()| self.file.get_ref().sync_all())
-            .and_then(|()| fs::rename(&self.partial, &self.path))
-            .map_err(|error| Failure::file(&self.path, error))
+            .and_then(|()| fs::rename(&self.partial, &self.path));
+        self.is_finished = moved.is_ok();
+        moved.map_err(|error| Failure::file(&self.path, error))
+    }
+}
+
+/// A command that failed leaves nothing behind.
+impl Drop for OutFile {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            let _ = fs::remove_file(&self.partial);
+        }
     }
 }
 
@@ -57,7 +70,12 @@ impl Write for OutFile {
 
 /// The name under which an unfinished file waits.
 pub(crate) fn partial_of(path: &Path) -> PathBuf {
+    with_suffix(path, ".partial")
+}
+
+/// A name beside the file's, longer by the suffix.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".partial");
+    name.push(suffix);
     path.with_file_name(name)
 }

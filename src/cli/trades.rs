@@ -3,18 +3,19 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use crosscheck::{Filter, Grid, Rules, Series, Side, Trade, parse_filters};
+use crosscheck::{Fill, Filter, Grid, Series, Side, Trade, parse_filters};
 
 use super::engines::{self, Engine};
 use super::output::OutFile;
 use super::prices::{self, PriceArgs};
+use super::rules::RulesArgs;
 use super::table::{Table, grouped};
 use super::timeframe::utc;
 use super::{Failure, Outcome};
 
 /// List or write the trades of one combination.
 ///
-/// Times are those at which the fill is known: the bar's own time, which labels its open, plus the length of a bar.
+/// Times are those of the fills: a close is at the bar's own time, which labels its open, plus the length of a bar.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -32,9 +33,8 @@ pub(crate) struct Args {
     #[arg(long, default_value = engines::DEFAULT)]
     engine: String,
 
-    /// Fee of a round trip, in percent of the entry price
-    #[arg(long, default_value_t = 0.0)]
-    fee_pct: f64,
+    #[command(flatten)]
+    rules: RulesArgs,
 
     /// Write a CSV file instead of a table
     #[arg(long)]
@@ -44,13 +44,13 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let grid = Grid::cross(&one(&args.fast, "--fast")?, &one(&args.slow, "--slow")?)?;
-    let rules = Rules::default().with_fee_pct(args.fee_pct)?;
+    let rules = args.rules.rules()?;
     let engine = Engine::by_name(&args.engine, None)?;
     let file = args.out.as_deref().map(OutFile::create).transpose()?;
     let series = args.prices.load(false)?;
     let lists = engine.backend.trades(&series, &grid, &rules)?;
     let trades = lists.into_iter().next().unwrap_or_default();
-    let clock = Clock::new(&series);
+    let clock = Clock::new(&series, rules.fill());
     if let Some(mut file) = file {
         write_csv(&mut file, &trades, &clock).map_err(|error| Failure::file(file.path(), error))?;
         return file.finish();
@@ -70,21 +70,34 @@ fn one(text: &str, option: &str) -> Outcome<Vec<Filter>> {
     )))
 }
 
-/// When the close of a bar is known, and whether bars are missing between two bars.
+/// When fills are known, and whether bars are missing between two bars.
 struct Clock<'a> {
     times: Option<(&'a [i64], i64)>,
+    fill: Fill,
 }
 
 impl<'a> Clock<'a> {
-    fn new(series: &'a Series) -> Self {
+    fn new(series: &'a Series, fill: Fill) -> Self {
         Self {
             times: series.timestamps().zip(series.bar_length()),
+            fill,
         }
     }
 
-    fn known_at(&self, bar: u32) -> Option<i64> {
-        self.times
-            .map(|(times, length)| times[bar as usize] + length)
+    /// Times of the entry and the exit: a bar's own time at its open, a bar's length later at its close.
+    fn times_of(&self, trade: &Trade) -> Option<[i64; 2]> {
+        let (times, length) = self.times?;
+        let after_open = if self.fill == Fill::NextOpen {
+            0
+        } else {
+            length
+        };
+        let after_exit = if trade.is_open { length } else { after_open };
+        let (entry, exit) = (
+            times[trade.entry_bar as usize],
+            times[trade.exit_bar as usize],
+        );
+        Some([entry + after_open, exit + after_exit])
     }
 
     fn crosses_gap(&self, trade: &Trade) -> bool {
@@ -114,9 +127,10 @@ fn print(out: &mut dyn Write, trades: &[Trade], clock: &Clock<'_>) -> io::Result
     let mut table = Table::new(&[times, &rest].concat(), times.len());
     for trade in trades {
         let bars = [trade.entry_bar, trade.exit_bar];
-        let mut row: Vec<String> = bars
-            .iter()
-            .filter_map(|&bar| clock.known_at(bar))
+        let mut row: Vec<String> = clock
+            .times_of(trade)
+            .into_iter()
+            .flatten()
             .map(utc)
             .collect();
         row.extend(bars.map(|bar| bar.to_string()));
@@ -143,7 +157,7 @@ fn summary(out: &mut dyn Write, grid: &Grid, trades: &[Trade], series: &Series) 
     if series.timestamps().is_some() {
         writeln!(
             out,
-            "a time is the end of its bar: the file's time plus the length of a bar"
+            "times are those of the fills: a bar's close is the file's time plus the length of a bar"
         )?;
     }
     Ok(())
@@ -178,7 +192,7 @@ fn write_csv(file: &mut OutFile, trades: &[Trade], clock: &Clock<'_>) -> io::Res
             file,
             "{entry_bar},{exit_bar},{side},{entry_price},{exit_price},{pnl_pct},{is_open}"
         )?;
-        if let (Some(entry), Some(exit)) = (clock.known_at(entry_bar), clock.known_at(exit_bar)) {
+        if let Some([entry, exit]) = clock.times_of(trade) {
             write!(file, ",{entry},{exit},{}", clock.crosses_gap(trade))?;
         }
         writeln!(file)?;

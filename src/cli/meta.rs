@@ -1,0 +1,66 @@
+//! What a file of rows is of: enough to repeat it, and to know that an interrupted sweep is the same one.
+
+use std::fmt::Write;
+
+use crosscheck::{Grid, MetricSet, Reading, Rules, Series};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::engines::Engine;
+use super::sweep::Args;
+
+/// Describes a sweep: version, engine, prices with their digest, grid, rules and metrics.
+///
+/// It holds no time and no path, so that the same question has the same text.
+pub(crate) fn question(
+    args: &Args,
+    series: &Series,
+    grid: &Grid,
+    rules: &Rules,
+    set: Option<&MetricSet>,
+    engine: &Engine,
+) -> Value {
+    json!({
+        "crosscheck": env!("CARGO_PKG_VERSION"),
+        "engine": engine.name(),
+        "fast": args.fast,
+        "slow": args.slow,
+        "combinations": grid.combinations(),
+        "rules": rules,
+        "metrics": set,
+        "bars": series.bars(),
+        "bar_length_ms": series.bar_length(),
+        "first_timestamp_ms": series.timestamps().map(|times| times[0]),
+        "reading": match series.reading() {
+            Reading::Ticks => "ticks",
+            Reading::Binary => "binary",
+        },
+        "closes_sha256": digest(series.closes()),
+        "opens_sha256": series.opens().map(digest),
+    })
+}
+
+/// SHA-256 of prices as little-endian `f64`, in hexadecimal.
+fn digest(prices: &[f64]) -> String {
+    let mut hasher = Sha256::new();
+    for price in prices {
+        hasher.update(price.to_le_bytes());
+    }
+    let mut text = String::new();
+    for byte in hasher.finalize() {
+        write!(text, "{byte:02x}").expect("writing to a String never fails");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digest_of_the_walk_is_the_published_one() {
+        let walk = crosscheck::random_walk(150_000, 42).unwrap();
+        let published = "8b88b1ba4bb9b6481cd46068ea87a3162f54e111b6bc0bbd05eac00bb15431d5";
+        assert_eq!(digest(walk.closes()), published);
+    }
+}
