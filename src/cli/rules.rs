@@ -8,11 +8,11 @@ use super::Outcome;
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RulesArgs {
     /// Fee of a round trip, in percent of the entry price
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     fee_pct: f64,
 
     /// Slippage of each fill, in basis points
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     slippage_bps: f64,
 
     /// Sides that may be held

@@ -50,7 +50,7 @@ pub(crate) struct Args {
     metrics: bool,
 
     /// Bars a year, by which metrics are annualised; from the timestamps where left out
-    #[arg(long, value_name = "BARS")]
+    #[arg(long, value_name = "BARS", allow_negative_numbers = true)]
     periods_per_year: Option<f64>,
 
     /// Write every row to this file, .csv or .jsonl; what it is of goes into NAME.meta.json beside it

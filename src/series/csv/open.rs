@@ -1,7 +1,7 @@
 //! From a path to text: gzip is unpacked, other binary files are refused by what they are.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
@@ -57,4 +57,41 @@ fn foreign(start: &[u8]) -> Option<&'static str> {
 pub(super) fn io_error(path: &Path, source: std::io::Error) -> Error {
     let path = path.to_path_buf();
     Error::Io { path, source }
+}
+
+/// Text in which a blank line holds a space.
+///
+/// The CSV reader passes over empty lines without counting them, and the line numbers of all later errors would be off.
+pub(super) struct KeepBlank<R> {
+    inner: R,
+    is_line_start: bool,
+}
+
+impl<R> KeepBlank<R> {
+    pub(super) fn new(inner: R) -> Self {
+        Self {
+            inner,
+            is_line_start: true,
+        }
+    }
+}
+
+impl<R: BufRead> Read for KeepBlank<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let input = self.inner.fill_buf()?;
+        let (mut taken, mut made) = (0, 0);
+        // A byte may become two.
+        while taken < input.len() && made + 2 <= out.len() {
+            let byte = input[taken];
+            if self.is_line_start && (byte == b'\n' || byte == b'\r') {
+                out[made] = b' ';
+                made += 1;
+            }
+            out[made] = byte;
+            self.is_line_start = byte == b'\n';
+            (taken, made) = (taken + 1, made + 1);
+        }
+        self.inner.consume(taken);
+        Ok(made)
+    }
 }

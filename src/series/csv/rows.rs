@@ -9,7 +9,7 @@ use super::CsvOptions;
 use super::check::FaultKind;
 use super::columns::Columns;
 use super::decimal::{self, Number};
-use super::open::io_error;
+use super::open::{KeepBlank, io_error};
 use super::time::{self, TimeFormat};
 use crate::error::{Error, Result};
 
@@ -44,7 +44,7 @@ impl RowFault {
 
 /// The rows of a file, after its header.
 pub(super) struct Rows<'r> {
-    reader: Reader<Box<dyn BufRead + 'r>>,
+    reader: Reader<KeepBlank<Box<dyn BufRead + 'r>>>,
     record: StringRecord,
     /// Whether `record` holds a row that was read while looking for the header.
     is_pending: bool,
@@ -68,8 +68,7 @@ impl<'r> Rows<'r> {
                 .has_headers(false)
                 .flexible(true)
                 .delimiter(delimiter)
-                .comment(Some(b'#'))
-                .from_reader(text),
+                .from_reader(KeepBlank::new(text)),
             record: StringRecord::new(),
             is_pending: false,
             is_done: false,
@@ -128,9 +127,7 @@ impl<'r> Rows<'r> {
         loop {
             match self.reader.read_record(&mut self.record) {
                 Ok(false) => return Ok(false),
-                Ok(true)
-                    if self.record.iter().all(|cell| cell.trim().is_empty())
-                        && self.record.len() == 1 => {}
+                Ok(true) if is_passed_over(&self.record) => {}
                 Ok(true) => return Ok(true),
                 Err(error) => {
                     self.is_done = error.is_io_error();
@@ -239,6 +236,12 @@ fn check_bar(row: &Row) -> std::result::Result<(), (FaultKind, String)> {
     Err((FaultKind::ImpossibleBar, reason))
 }
 
+/// Blank lines and comments.
+fn is_passed_over(record: &StringRecord) -> bool {
+    let first = record.get(0).unwrap_or_default().trim();
+    first.starts_with('#') || record.len() == 1 && first.is_empty()
+}
+
 /// A header has no number after its first cell; a row of data has one.
 fn is_data(record: &StringRecord) -> bool {
     let first = usize::from(record.len() > 1);
@@ -248,11 +251,11 @@ fn is_data(record: &StringRecord) -> bool {
         .any(|cell| decimal::parse(cell).is_ok())
 }
 
-/// The commonest of comma, semicolon and tab in the first line.
+/// The commonest of comma, semicolon and tab in the first line that is no comment.
 fn delimiter(start: &[u8]) -> u8 {
-    let line = start
-        .split(|&byte| byte == b'\n')
-        .next()
+    let mut lines = start.split(|&byte| byte == b'\n');
+    let line = lines
+        .find(|line| !line.starts_with(b"#") && !line.trim_ascii().is_empty())
         .unwrap_or_default();
     let count = |delimiter: u8| line.split(|&byte| byte == delimiter).count();
     let found = [b'\t', b';', b',']
