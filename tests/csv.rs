@@ -165,8 +165,10 @@ fn io_08_marks_line_ends_and_blank_lines_change_nothing() {
     ] {
         assert_eq!(read(&text).unwrap(), expected, "{text:?}");
     }
-    let after_blank = refusal("timestamp,close\n1,1\n\n\n2,x\n");
-    assert!(after_blank.contains("line 5"), "{after_blank}");
+    let after_blank = refusal("# a comment, with a comma\ntimestamp,close\n1,1\n\n\r\n2,x\n");
+    assert!(after_blank.contains("line 6"), "{after_blank}");
+    let quoted = refusal("timestamp,close\r\n1,\"1\"\r\n\r\n2,\"x\"\r\n");
+    assert!(quoted.contains("line 4"), "{quoted}");
 }
 
 #[test]

@@ -1,11 +1,20 @@
 //! Engines by the name of their rung.
 
-use crosscheck::{Backend, Naive, Pool, Sequential, Vectorized};
+#[cfg(feature = "gpu")]
+use crosscheck::Gpu;
+use crosscheck::{Auto, Backend, Naive, Pool, Sequential, Vectorized};
 
 use super::{Failure, Outcome};
 
-/// The names that `--engine` and `--engines` know, slowest first.
+/// The rungs of this build, slowest first.
+#[cfg(not(feature = "gpu"))]
 pub(crate) const NAMES: &[&str] = &["m0", "m1", "m2", "m4"];
+/// The rungs of this build, slowest first.
+#[cfg(feature = "gpu")]
+pub(crate) const NAMES: &[&str] = &["m0", "m1", "m2", "m4", "m5"];
+
+/// The engine that picks one of the others by the size of the question.
+pub(crate) const AUTO: &str = "auto";
 
 /// The fastest engine that needs no device.
 pub(crate) const DEFAULT: &str = "m4";
@@ -29,8 +38,15 @@ impl Engine {
             "m1" => Ok(Self::single(Vectorized::new())),
             "m2" => Ok(Self::single(Sequential::new())),
             "m4" => Ok(Self::pool(threads)),
+            #[cfg(feature = "gpu")]
+            "m5" => Ok(Self::single(Gpu::new()?)),
+            #[cfg(not(feature = "gpu"))]
+            "m5" => Err(Failure::Usage(
+                "engine m5 needs a build with the feature gpu".to_owned(),
+            )),
+            AUTO => Ok(Self::single(Auto::new())),
             _ => Err(Failure::Usage(format!(
-                "no engine '{name}', this build has {}",
+                "no engine '{name}', this build has {} and {AUTO}",
                 NAMES.join(", ")
             ))),
         }

@@ -28,8 +28,8 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 150_000)]
     bars: usize,
 
-    /// Engines to compare with M0, separated by commas
-    #[arg(long, value_delimiter = ',', default_values = engines::NAMES)]
+    /// Engines to compare with M0, separated by commas; every rung that this machine has where left out
+    #[arg(long, value_delimiter = ',')]
     engines: Vec<String>,
 
     /// Threads of an engine that has a pool; all cores where left out
@@ -61,11 +61,7 @@ struct Rung {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let engines: Vec<Engine> = args
-        .engines
-        .iter()
-        .map(|name| Engine::by_name(name.trim(), args.threads))
-        .collect::<Outcome<_>>()?;
+    let engines = chosen(args)?;
     let folder = args.plot.folder()?;
     let series = random_walk(args.bars, 42)?;
     let grid = Grid::parse(FAST, SLOW)?;
@@ -99,6 +95,25 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         draw(folder, &rungs, &grid, &series)?;
     }
     print(out, &rungs, &grid, &series)
+}
+
+/// The engines asked for; or every rung, a device that is not there left out with a word on the standard error.
+fn chosen(args: &Args) -> Outcome<Vec<Engine>> {
+    if !args.engines.is_empty() {
+        let named = args.engines.iter();
+        return named
+            .map(|name| Engine::by_name(name.trim(), args.threads))
+            .collect();
+    }
+    let mut engines = Vec::new();
+    for name in engines::NAMES {
+        match Engine::by_name(name, args.threads) {
+            Ok(engine) => engines.push(engine),
+            Err(Failure::Data(reason)) => eprintln!("without {name}: {reason}"),
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(engines)
 }
 
 /// Holds every engine's trades against M0's before anything is timed; returns how many were compared for each.

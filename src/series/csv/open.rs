@@ -59,15 +59,16 @@ pub(super) fn io_error(path: &Path, source: std::io::Error) -> Error {
     Error::Io { path, source }
 }
 
-/// Text in which a blank line holds a space.
+/// Text whose lines the CSV reader counts as an editor does: a blank line holds a space, and lines end in `\n` alone.
 ///
-/// The CSV reader passes over empty lines without counting them, and the line numbers of all later errors would be off.
-pub(super) struct KeepBlank<R> {
+/// The reader passes over empty lines without counting them, and counts a line that ends in `\r\n` one row late; the
+/// line numbers of errors would be off. A carriage return becomes a space, which no cell keeps.
+pub(super) struct PlainLines<R> {
     inner: R,
     is_line_start: bool,
 }
 
-impl<R> KeepBlank<R> {
+impl<R> PlainLines<R> {
     pub(super) fn new(inner: R) -> Self {
         Self {
             inner,
@@ -76,18 +77,18 @@ impl<R> KeepBlank<R> {
     }
 }
 
-impl<R: BufRead> Read for KeepBlank<R> {
+impl<R: BufRead> Read for PlainLines<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let input = self.inner.fill_buf()?;
         let (mut taken, mut made) = (0, 0);
         // A byte may become two.
         while taken < input.len() && made + 2 <= out.len() {
             let byte = input[taken];
-            if self.is_line_start && (byte == b'\n' || byte == b'\r') {
+            if self.is_line_start && byte == b'\n' {
                 out[made] = b' ';
                 made += 1;
             }
-            out[made] = byte;
+            out[made] = if byte == b'\r' { b' ' } else { byte };
             self.is_line_start = byte == b'\n';
             (taken, made) = (taken + 1, made + 1);
         }

@@ -9,7 +9,7 @@ use super::CsvOptions;
 use super::check::FaultKind;
 use super::columns::Columns;
 use super::decimal::{self, Number};
-use super::open::{KeepBlank, io_error};
+use super::open::{PlainLines, io_error};
 use super::time::{self, TimeFormat};
 use crate::error::{Error, Result};
 
@@ -44,7 +44,7 @@ impl RowFault {
 
 /// The rows of a file, after its header.
 pub(super) struct Rows<'r> {
-    reader: Reader<KeepBlank<Box<dyn BufRead + 'r>>>,
+    reader: Reader<PlainLines<Box<dyn BufRead + 'r>>>,
     record: StringRecord,
     /// Whether `record` holds a row that was read while looking for the header.
     is_pending: bool,
@@ -68,7 +68,7 @@ impl<'r> Rows<'r> {
                 .has_headers(false)
                 .flexible(true)
                 .delimiter(delimiter)
-                .from_reader(KeepBlank::new(text)),
+                .from_reader(PlainLines::new(text)),
             record: StringRecord::new(),
             is_pending: false,
             is_done: false,
