@@ -9,6 +9,7 @@ mod interrupt;
 mod ladder;
 mod meta;
 mod output;
+mod parity;
 mod plot;
 mod prices;
 mod rows;
@@ -18,6 +19,7 @@ mod sweep;
 mod table;
 mod timeframe;
 mod trades;
+mod trap;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -37,8 +39,10 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Ladder(ladder::Args),
+    Parity(parity::Args),
     Sweep(sweep::Args),
     Trades(trades::Args),
+    Trap(trap::Args),
     Check(check::Args),
 }
 
@@ -50,8 +54,10 @@ pub(crate) fn run() -> ExitCode {
     let mut out = BufWriter::new(io::stdout().lock());
     let outcome = match cli.command {
         Command::Ladder(args) => ladder::run(&args, &mut out),
+        Command::Parity(args) => parity::run(&args, &mut out),
         Command::Sweep(args) => sweep::run(&args, &mut out),
         Command::Trades(args) => trades::run(&args, &mut out),
+        Command::Trap(args) => trap::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),
     };
     let outcome = outcome.and_then(|()| out.flush().map_err(Failure::from));

@@ -113,17 +113,21 @@ struct Window {
     is_linear: bool,
     /// Sum of the weights' sizes after normalisation: 1 for the averages.
     gain: f64,
-    /// `sum of weight[k] * (additions that term k goes through)`, `period - k + 1` of them, k = 1 the oldest.
+    /// `sum of weight[k] * (roundings that term k meets in additions)`, k = 1 the oldest: `period - k + 1`, and one less
+    /// for the oldest, whose first addition is to 0 and exact.
     additions: f64,
     /// The root of the sum of the squares of the partial sums, in units of `X`: what independent roundings add up to.
     walk: f64,
 }
 
 impl Window {
-    /// Linear: `sum of k(p-k+1) = p(p+1)(p+2)/6` over `p(p+1)/2`; partial sums `k(k+1)/(p(p+1))`, squares about `p/5`.
+    /// Linear: `sum of k(p-k+1) = p(p+1)(p+2)/6` over `p(p+1)/2`, less the oldest weight; partial sums `k(k+1)/(p(p+1))`, squares about `p/5`.
     fn linear(period: usize) -> Self {
         let period = period as f64;
-        let (additions, walk) = ((period + 2.0) / 3.0, (period / 5.0 + 1.0).sqrt());
+        let (additions, walk) = (
+            (period + 2.0) / 3.0 - 2.0 / (period * (period + 1.0)),
+            (period / 5.0 + 1.0).sqrt(),
+        );
         Self {
             period,
             is_linear: true,
@@ -133,10 +137,13 @@ impl Window {
         }
     }
 
-    /// Uniform: the mean of `p-k+1`; partial sums `k/p`, squares about `p/3`.
+    /// Uniform: the mean of `p-k+1`, less `1/p`; partial sums `k/p`, squares about `p/3`.
     fn uniform(period: usize) -> Self {
         let period = period as f64;
-        let (additions, walk) = (f64::midpoint(period, 1.0), (period / 3.0 + 1.0).sqrt());
+        let (additions, walk) = (
+            f64::midpoint(period, 1.0) - 1.0 / period,
+            (period / 3.0 + 1.0).sqrt(),
+        );
         Self {
             period,
             is_linear: false,
@@ -155,6 +162,7 @@ impl Window {
             additions += size * (period - k as f64);
             squares += gain * gain;
         }
+        additions -= weights[0].abs();
         Self {
             period,
             is_linear: false,
@@ -248,12 +256,16 @@ impl Model {
         }
     }
 
-    /// Term `k` meets two roundings of its weight, a product and `p-k+1` additions, `m` in all, each factor
-    /// `1 + theta` with `|theta| <= m*u/(1 - m*u)`. Over the weights that sums to `(additions + 3)*u*X`.
+    /// Term `k` meets one rounding of its weight (in `f32` a quotient in `f64` before it), a product and its additions,
+    /// `m` in all, each factor `1 + theta` with `|theta| <= m*u/(1 - m*u)`. Over the weights that sums to
+    /// `(additions + 2)*u*X`.
     fn direct(self, window: &Window, input: Growth) -> Growth {
         let computed = input.size + input.worst;
         let most = (window.period + 3.0) * self.u;
-        let rounding = (window.additions + 3.0 * window.gain) * self.u / (1.0 - most) * computed;
+        let roundings = (window.additions + 2.0 * window.gain) * self.u;
+        let quotient =
+            f64::EPSILON / 2.0 * window.gain * f64::from(self.precision == Precision::Single);
+        let rounding = (roundings + quotient) / (1.0 - most) * computed;
         let rounding = if most < 1.0 { rounding } else { f64::INFINITY };
         // a product or a weight below the normal range is off by the smallest number instead
         let underflow = (window.period + 3.0) * self.precision.smallest() * (1.0 + computed);

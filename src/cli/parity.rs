@@ -1,0 +1,268 @@
+//! `crosscheck parity`: the report on engines that are not certified, or on those that are.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crosscheck::equivalence::{ParityReport, TripLimits, Verdict, report};
+use crosscheck::{Backend, Grid, Pool, Precision, Rules, Series, Uncertified};
+
+use super::engines::{self, Engine};
+use super::output::OutFile;
+use super::prices::{self, PriceArgs};
+use super::table::{Table, grouped};
+use super::{Failure, Outcome};
+
+/// What is judged on where no prices are given.
+const WALK: &str = "random-walk:150000:42";
+
+/// Judge engines against exact decisions: trades moved, PnL drift, filter error, and why.
+#[derive(Debug, clap::Args)]
+#[command(mut_arg("prices", |prices| prices.required(false).default_value(WALK)))]
+pub(crate) struct Args {
+    #[command(flatten)]
+    prices: PriceArgs,
+
+    /// Engines to judge, separated by commas: all uncertified ones where left out; one alone prints its whole report
+    #[arg(long, value_delimiter = ',')]
+    engine: Vec<String>,
+
+    /// The fast filters
+    #[arg(long, default_value = "hma:20..=200:20")]
+    fast: String,
+
+    /// The slow filters
+    #[arg(long, default_value = "hma3:24..=192:24")]
+    slow: String,
+
+    /// Fee of a round trip, in percent of the entry price
+    #[arg(long, default_value_t = 0.0)]
+    fee_pct: f64,
+
+    /// Largest difference in the PnL of a combination, in percentage points
+    #[arg(long, value_name = "PP", default_value_t = 5.0)]
+    max_pnl_pp: f64,
+
+    /// Largest difference in the trade count of a combination, in percent
+    #[arg(long, value_name = "PCT", default_value_t = 1.0)]
+    max_trades_pct: f64,
+
+    /// Print the whole report of every engine
+    #[arg(long)]
+    full: bool,
+
+    /// Write one line a combination to this CSV file (one engine only)
+    #[arg(long)]
+    csv: Option<PathBuf>,
+
+    /// Write the whole reports to this JSON file
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+/// An engine to judge, and the arithmetic it claims.
+struct Candidate {
+    backend: Box<dyn Backend>,
+    precision: Precision,
+}
+
+impl Candidate {
+    /// Uncertified engines by name, and every engine of the ladder.
+    fn by_name(name: &str) -> Outcome<Self> {
+        if let Ok(engine) = name.parse::<Uncertified>() {
+            return Ok(Self::uncertified(engine));
+        }
+        if engines::NAMES.contains(&name) {
+            let backend = Engine::by_name(name, None)?.backend;
+            let precision = Precision::Double;
+            return Ok(Self { backend, precision });
+        }
+        let names: Vec<_> = Uncertified::all()
+            .iter()
+            .map(|e| e.name().to_owned())
+            .collect();
+        Err(Failure::Usage(format!(
+            "no engine '{name}' to judge, this build has {} and {}",
+            names.join(", "),
+            engines::NAMES.join(", ")
+        )))
+    }
+
+    fn uncertified(engine: Uncertified) -> Self {
+        Self {
+            precision: engine.precision(),
+            backend: Box::new(engine),
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
+    let grid = Grid::parse(&args.fast, &args.slow)?;
+    let rules = Rules::default().with_fee_pct(args.fee_pct)?;
+    let candidates: Vec<Candidate> = if args.engine.is_empty() {
+        Uncertified::all()
+            .into_iter()
+            .map(Candidate::uncertified)
+            .collect()
+    } else {
+        let names = args.engine.iter();
+        names
+            .map(|name| Candidate::by_name(name.trim()))
+            .collect::<Outcome<_>>()?
+    };
+    if args.csv.is_some() && candidates.len() > 1 {
+        let reason = "--csv holds the report of one engine: name it with --engine";
+        return Err(Failure::Usage(reason.to_owned()));
+    }
+    let csv = args.csv.as_deref().map(OutFile::create).transpose()?;
+    let json = args.json.as_deref().map(OutFile::create).transpose()?;
+    let series = args.prices.load()?;
+    let reports = judge(args, &candidates, &series, &grid, &rules)?;
+    writeln!(
+        out,
+        "{}; {} combinations {} x {}\n",
+        prices::describe(&series),
+        grid.combinations(),
+        args.fast,
+        args.slow
+    )?;
+    print(out, &reports, args.full)?;
+    write_files(csv, json, &reports)
+}
+
+fn judge(
+    args: &Args,
+    candidates: &[Candidate],
+    series: &Series,
+    grid: &Grid,
+    rules: &Rules,
+) -> Outcome<Vec<ParityReport>> {
+    let reference = Pool::new(None);
+    let judge = |candidate: &Candidate| {
+        let limits = TripLimits {
+            pnl_pp: args.max_pnl_pp,
+            trade_count_pct: args.max_trades_pct,
+            precision: candidate.precision,
+        };
+        let candidate = candidate.backend.as_ref();
+        Ok(report(&reference, candidate, series, grid, rules, limits)?)
+    };
+    candidates.iter().map(judge).collect()
+}
+
+fn print(out: &mut dyn Write, reports: &[ParityReport], is_full: bool) -> Outcome {
+    if reports.len() > 1 {
+        print_table(out, reports)?;
+    }
+    if is_full || reports.len() == 1 {
+        for (index, report) in reports.iter().enumerate() {
+            let gap = if index > 0 || reports.len() > 1 {
+                "\n"
+            } else {
+                ""
+            };
+            writeln!(out, "{gap}{report}")?;
+        }
+    }
+    Ok(())
+}
+
+fn print_table(out: &mut dyn Write, reports: &[ParityReport]) -> Outcome {
+    let columns = [
+        "engine",
+        "trades",
+        "count off",
+        "moved",
+        "moved %",
+        "PnL pp",
+        "filter error",
+        "close calls",
+        "verdict",
+        "differ",
+    ];
+    let mut table = Table::new(&columns, 1);
+    let exact = &reports[0];
+    let none = || "-".to_owned();
+    table.push([
+        format!("exact ({})", exact.reference),
+        grouped(exact.reference_trades()),
+        none(),
+        none(),
+        none(),
+        none(),
+        none(),
+        none(),
+        none(),
+        none(),
+    ]);
+    for report in reports {
+        table.push([
+            report.candidate.clone(),
+            grouped(report.candidate_trades()),
+            grouped(report.trade_count_drift()),
+            grouped(report.moved()),
+            short(report.moved_pct()),
+            format!("{:.3}", report.max_pnl_difference_pp()),
+            short(report.worst_relative.error),
+            format!(
+                "{} of {}",
+                grouped(report.close_calls()),
+                grouped(report.disagreements())
+            ),
+            (if broken(report).is_some() {
+                "BROKEN"
+            } else {
+                "Correct"
+            })
+            .to_owned(),
+            report.combinations_that_differ().to_string(),
+        ]);
+    }
+    table.print(out)?;
+    writeln!(
+        out,
+        "\ndiffer: combinations on which any trade moved; a decoy, no verdict rests on it"
+    )?;
+    for report in reports {
+        if let Some(reason) = broken(report) {
+            writeln!(out, "{}: {reason}", report.candidate)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_files(csv: Option<OutFile>, json: Option<OutFile>, reports: &[ParityReport]) -> Outcome {
+    if let Some(mut file) = csv {
+        let written = reports[0].write_csv(&mut file);
+        written.map_err(|error| Failure::file(file.path(), error))?;
+        file.finish()?;
+    }
+    let Some(mut file) = json else {
+        return Ok(());
+    };
+    let text = serde_json::to_string_pretty(reports)
+        .map_err(|error| Failure::Data(format!("cannot write the reports as JSON: {error}")))?;
+    writeln!(file, "{text}").map_err(|error| Failure::file(file.path(), error))?;
+    file.finish()
+}
+
+/// Why a report calls its engine broken, if it does.
+pub(crate) fn broken(report: &ParityReport) -> Option<&str> {
+    match &report.verdict {
+        Verdict::Correct => None,
+        Verdict::Broken { reason } => Some(reason),
+    }
+}
+
+/// A number in two digits.
+pub(crate) fn short(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 || (1.0..1000.0).contains(&size) {
+        let digits = if size < 10.0 && value != 0.0 { 1 } else { 0 };
+        format!("{value:.digits$}")
+    } else if (0.01..1.0).contains(&size) {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.1e}")
+    }
+}
