@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     }
     let csv = args.csv.as_deref().map(OutFile::create).transpose()?;
     let json = args.json.as_deref().map(OutFile::create).transpose()?;
-    let series = args.prices.load()?;
+    let series = args.prices.load(false)?;
     let reports = judge(args, &candidates, &series, &grid, &rules)?;
     writeln!(
         out,

@@ -197,17 +197,41 @@ pub(crate) struct Short(pub(crate) f64);
 impl fmt::Display for Short {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = self.0.abs();
+        let exponent = size.log10().floor() as i32;
         let text = if size == 0.0 || !size.is_finite() {
             format!("{}", self.0)
-        } else if (0.01..1000.0).contains(&size) {
-            let digits = (1 - size.log10().floor() as i32).max(0) as usize;
-            let unit = f64::powi(10.0, (size.log10().floor() as i32 - 1).max(0));
-            format!("{:.digits$}", (self.0 / unit).round() * unit)
-                .trim_end_matches(".0")
-                .to_owned()
-        } else {
+        } else if !(0.01..1000.0).contains(&size) {
             format!("{:.1e}", self.0)
+        } else if exponent > 1 {
+            format!("{:.0}", (self.0 / 10.0).round() * 10.0)
+        } else {
+            let digits = (1 - exponent) as usize;
+            let text = format!("{:.digits$}", self.0);
+            text.trim_end_matches(".0").to_owned()
         };
         f.pad(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shortened_to_two_digits() {
+        for (number, text) in [
+            (0.0, "0"),
+            (0.1204, "0.12"),
+            (0.0123, "0.012"),
+            (0.00123, "1.2e-3"),
+            (1.0, "1"),
+            (7.26, "7.3"),
+            (72.6, "73"),
+            (726.0, "730"),
+            (7260.0, "7.3e3"),
+            (f64::INFINITY, "inf"),
+        ] {
+            assert_eq!(Short(number).to_string(), text);
+        }
     }
 }
