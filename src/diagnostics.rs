@@ -21,7 +21,7 @@ pub struct Diagnostics {
     pub by_flat: u64,
     /// Settled by the values of the filters in `f64`, for engines whose first pass is less precise.
     pub by_values: u64,
-    /// Settled by a direct `f64` sum over the window.
+    /// Settled in `f64`: by a direct sum over the window, or as ties because the difference is too small not to be 0.
     pub by_float: u64,
     /// Settled in 128-bit integers.
     pub by_integer: u64,
@@ -60,6 +60,13 @@ impl Diagnostics {
         self.undecided += decisions;
         self.by_flat += decisions;
         self.ties += decisions;
+    }
+
+    /// Counts ties that follow from a bound: a difference that is too small not to be 0.
+    pub(crate) fn record_separated(&mut self, ties: u64) {
+        self.undecided += ties;
+        self.by_float += ties;
+        self.ties += ties;
     }
 
     /// Adds the counts and notes of another part of the same sweep.

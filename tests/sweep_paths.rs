@@ -175,3 +175,17 @@ fn series_shorter_than_a_cell_and_of_odd_length_are_read_to_the_end() {
         assert!(bars < 60 || compared > 20, "{bars}: {compared}");
     }
 }
+
+#[test]
+fn ties_on_every_bar_cost_no_integers() {
+    let ticks: Vec<i64> = (0..20_000).map(|bar| 1_000 + bar % 2).collect();
+    let series = Series::from_ticks(&ticks, 0.01).unwrap();
+    let grid = grid("sma:4,8", "sma:10,20");
+    let found = Sequential::new()
+        .sweep(&series, &grid, &Rules::default())
+        .unwrap();
+    let counts = &found.diagnostics;
+    assert_eq!(found.trades(), 0);
+    assert_eq!(counts.ties, counts.decisions, "{counts:?}");
+    assert!(counts.by_integer < counts.ties / 50, "{counts:?}");
+}

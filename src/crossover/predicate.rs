@@ -3,9 +3,11 @@
 use std::cmp::Ordering;
 use std::sync::OnceLock;
 
+use num_integer::Integer;
+
 use super::narrow::Narrow;
 use super::{difference, exact, narrow};
-use crate::filter::{ExactWeights, Expr, Filter, gamma};
+use crate::filter::{ExactWeights, Expr, Filter, Form, gamma};
 use crate::series::Series;
 
 /// Which stage settled a decision.
@@ -167,6 +169,19 @@ impl<'a> Predicate<'a> {
         let window = self.fast.window.max(self.slow.window);
         let have_equal_gain = self.fast.has_unit_gain && self.slow.has_unit_gain;
         have_equal_gain && self.series.flat_since()[last] as usize + window <= first + 1
+    }
+
+    /// A size, in ticks, below which a difference of the two filters is exactly 0: over whole prices it is a whole
+    /// number over the common denominator. `None` for prices not in ticks and for denominators beyond 128 bits.
+    pub(crate) fn separation(&self) -> Option<f64> {
+        self.series.ticks()?;
+        let (Form::Small(fast), Form::Small(slow)) = (&self.fast.exact().0, &self.slow.exact().0)
+        else {
+            return None;
+        };
+        let scale = slow.denominator / fast.denominator.gcd(&slow.denominator);
+        let common = fast.denominator.checked_mul(scale)?;
+        Some((1.0 - 1e-9) / common as f64)
     }
 
     fn narrow(&self, bar: usize) -> Option<Ordering> {

@@ -5,7 +5,7 @@
 use super::lanes::{Lanes, WithLanes, open_bars};
 use super::plan::{Job, Plan};
 use super::rows::Tile;
-use crate::crossover::SideWriter;
+use crate::crossover::{Predicate, SideWriter};
 use crate::diagnostics::Diagnostics;
 use crate::question::Question;
 
@@ -84,6 +84,9 @@ pub(super) struct Decide<'a, F> {
 
 /// Combinations whose open bars are looked at together: their values are out of the cache, and the misses overlap.
 pub(super) const GROUP: usize = 16;
+
+/// So many open bars of one word suggest ties throughout, as on alternating prices.
+const MANY: u32 = 4;
 
 /// A word with bars that fixed point leaves open.
 #[derive(Debug, Clone, Copy)]
@@ -199,6 +202,14 @@ impl Context<'_> {
                 .is_flat(first, first + 63)
     }
 
+    /// Whether every open bar of a word is a tie: its difference, within twice the bound of 0, is then smaller than any
+    /// difference but 0 can be.
+    fn are_ties(self, job: &Job, word: usize, predicate: &Predicate<'_>) -> bool {
+        let bound = |filter| self.tile.bound(self.plan, filter, word);
+        let most = 2.000_001 * (bound(job.fast) + bound(job.slow));
+        predicate.separation().is_some_and(|least| most < least)
+    }
+
     #[cold]
     #[inline(never)]
     fn settle(
@@ -213,6 +224,14 @@ impl Context<'_> {
         let first_bar = self.question.first_bar(job.combination);
         let bars = self.question.series().bars();
         let predicate = self.question.predicate(job.combination);
+        if open.count_ones() >= MANY
+            && first_bar <= base
+            && base + 64 <= bars
+            && self.are_ties(job, word, &predicate)
+        {
+            diagnostics.record_separated(open.count_ones().into());
+            return run.tie(word, open);
+        }
         let mut rest = open;
         while rest != 0 {
             let bit = rest.trailing_zeros();
