@@ -88,14 +88,11 @@ fn run_node<L: Lanes, N: Node>(
     for (tile, out) in values.chunks_mut(LANES * segment).enumerate() {
         let closes = &closes[tile * LANES * segment..];
         let rows = (warm_up + segment.min(out.len())).next_multiple_of(LANES);
-        if out.len() == LANES * segment && closes.len() >= (LANES - 1) * segment + rows {
-            let lanes = std::array::from_fn(|lane| &closes[lane * segment..][..rows]);
-            run_tile::<L, N, true>(simd, node, warm_up, lanes, split(out, segment));
-        } else {
-            let padded = std::array::from_fn(|lane| padded(closes, lane * segment, rows));
-            let lanes = padded.each_ref().map(|lane| &lane[..]);
-            run_tile::<L, N, false>(simd, node, warm_up, lanes, split(out, segment));
-        }
+        let is_whole = out.len() == LANES * segment;
+        let padded = std::array::from_fn(|lane| padded(closes, lane * segment, rows));
+        let lanes = padded.each_ref().map(|lane| &lane[..]);
+        let writer = Writer::new(split(out, segment), is_whole);
+        run_tile(simd, node, warm_up, lanes, writer);
     }
 }
 
@@ -126,19 +123,17 @@ fn split(out: &mut [f64], segment: usize) -> [&mut [f64]; LANES] {
     std::array::from_fn(|_| outs.next().unwrap_or_default())
 }
 
-/// Computes one tile: `lanes` of one length, a whole number of groups; `outs` of one length in a whole tile, else
-/// none longer than the first.
+/// Computes one tile from `lanes` of one length, a whole number of groups.
 #[inline(always)]
-fn run_tile<L: Lanes, N: Node, const WHOLE: bool>(
+fn run_tile<L: Lanes, N: Node>(
     simd: L,
     node: &mut N,
     warm_up: usize,
     lanes: [&[f64]; LANES],
-    outs: [&mut [f64]; LANES],
+    mut writer: Writer<'_>,
 ) {
     node.restart();
     let [a, b, c, d, e, f, g, h] = lanes.map(|lane| lane.as_chunks::<LANES>().0);
-    let mut writer = Writer::new(outs);
     for number in 0..a.len() {
         let bars = simd.transpose([
             simd.load(&a[number]),
@@ -153,7 +148,7 @@ fn run_tile<L: Lanes, N: Node, const WHOLE: bool>(
         let values = node.take(simd, bars);
         let full = ((number + 1) * LANES).saturating_sub(warm_up);
         if full > 0 {
-            writer.take::<L, WHOLE>(simd, values, full);
+            writer.take(simd, values, full);
         }
     }
     writer.finish();
@@ -166,6 +161,8 @@ const KEPT: usize = 8 * LANES;
 /// takes three times as long (Sapphire Rapids).
 struct Writer<'a> {
     outs: [&'a mut [f64]; LANES],
+    /// Whether they are of one length.
+    is_whole: bool,
     /// Outputs before each lane's first cache line, the same in every lane.
     lead: usize,
     /// The last groups: `rows[filled - 1]` is output `full - 1`; every output below `done` is written.
@@ -177,10 +174,11 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(outs: [&'a mut [f64]; LANES]) -> Self {
+    fn new(outs: [&'a mut [f64]; LANES], is_whole: bool) -> Self {
         Self {
             lead: outs[0].as_ptr().align_offset(align_of::<Row>()) % LANES,
             outs,
+            is_whole,
             rows: [Row::ZERO; KEPT],
             filled: LANES,
             full: 0,
@@ -191,7 +189,7 @@ impl<'a> Writer<'a> {
 
     /// Takes the group that ends with output `full - 1`, and writes the eight rows up to the last cache line.
     #[inline(always)]
-    fn take<L: Lanes, const WHOLE: bool>(&mut self, simd: L, vectors: Vectors<L>, full: usize) {
+    fn take<L: Lanes>(&mut self, simd: L, vectors: Vectors<L>, full: usize) {
         if self.filled == KEPT {
             self.rows.copy_within(KEPT - LANES.., 0);
             self.filled = LANES;
@@ -212,7 +210,7 @@ impl<'a> Writer<'a> {
         }
         let rows = load_group(simd, group(&self.rows, self.filled - back));
         let vectors = simd.transpose(rows);
-        if WHOLE {
+        if self.is_whole {
             self.store(simd, vectors);
         } else {
             self.store_part(simd, vectors);
