@@ -2,9 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crosscheck::equivalence::measure;
 pub(crate) use crosscheck::plot::Rung;
-use crosscheck::plot::{self, Curve};
-use crosscheck::{Backend, Grid, Metric, Rules, Series, Sweep, equity};
+use crosscheck::plot::{self, Curve, ErrorCurve};
+use crosscheck::{
+    Backend, Evaluation, Filter, Formula, Grid, Metric, Precision, Rules, Series, Sweep, equity,
+    random_walk,
+};
 
 use super::{Failure, Outcome};
 
@@ -81,6 +85,47 @@ pub(crate) fn sweep(
 /// Draws the speed ladder.
 pub(crate) fn ladder(folder: &Path, rungs: &[Rung], note: &str) -> Outcome {
     each(folder, "ladder", |path| plot::ladder(rungs, note, path))
+}
+
+/// Lengths of the series on which formulas are measured, in bars.
+const LENGTHS: [usize; 7] = [1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];
+
+/// The formulas of the error picture: as many as can be told apart, the ones that people use.
+const FORMULAS: [(Formula, Precision); 7] = [
+    (Formula::PrefixSums, Precision::Single),
+    (Formula::SlidingUpdate, Precision::Single),
+    (Formula::DirectWindows, Precision::Single),
+    (Formula::CentredDirect, Precision::Single),
+    (Formula::PrefixSums, Precision::Double),
+    (Formula::SlidingUpdate, Precision::Double),
+    (Formula::DirectWindows, Precision::Double),
+];
+
+/// Measures a plain average of the random walk by each formula on ever longer series, and draws its error.
+pub(crate) fn trap(folder: &Path) -> Outcome {
+    let filter = Filter::wma(14)?;
+    let walk = random_walk(LENGTHS[LENGTHS.len() - 1], 42)?;
+    let curve = |(formula, precision): (Formula, Precision)| {
+        let (name, evaluate): (_, fn(Formula, &Filter, &[f64]) -> Evaluation) = match precision {
+            Precision::Single => ("f32", Formula::evaluate::<f32>),
+            Precision::Double => ("f64", Formula::evaluate::<f64>),
+        };
+        let error = |bars: usize| {
+            let closes = &walk.closes()[..bars];
+            let values = evaluate(formula, &filter, closes).values;
+            let error = measure(&filter, closes, &values, precision)?;
+            Some((bars, error.max_relative))
+        };
+        let points = LENGTHS.into_iter().filter_map(error).collect();
+        ErrorCurve {
+            formula: format!("{formula}, {name}"),
+            points,
+        }
+    };
+    let curves = FORMULAS.map(curve);
+    each(folder, "formula-error", |path| {
+        plot::formula_error(&curves, path)
+    })
 }
 
 /// Draws one picture in both formats.

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::output::OutFile;
 use super::parity::{broken, short};
+use super::plot::{self, PlotArgs};
 use super::table::{Table, grouped};
 use super::{Failure, Outcome};
 
@@ -38,6 +39,9 @@ pub(crate) struct Args {
     /// Also write both tables to this JSON file
     #[arg(long)]
     json: Option<PathBuf>,
+
+    #[command(flatten)]
+    plot: PlotArgs,
 }
 
 /// One formula on one series.
@@ -69,11 +73,15 @@ struct Row {
 /// Runs the command.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let file = args.json.as_deref().map(OutFile::create).transpose()?;
+    let folder = args.plot.folder()?;
     let mut rows = table(args.bars, "hma:20..=200:20", "hma3:24..=192:24", out)?;
     writeln!(out, "\n{PUBLISHED}")?;
     if args.long {
         writeln!(out)?;
         rows.extend(table(BARS[1], "hma:20", "hma3:24", out)?);
+    }
+    if let Some(folder) = folder {
+        plot::trap(folder)?;
     }
     let Some(mut file) = file else {
         return Ok(());
