@@ -55,6 +55,7 @@ fn main() -> Outcome<()> {
         engines[0].1.adapter(),
         started.elapsed()
     );
+    println!("arithmetic: {:?}", engines[0].1.arithmetic());
     windows(&engines, scale)?;
     for (name, bars, fast, slow) in SIZES {
         let series = random_walk((bars as f64 * scale) as usize, 42)?;

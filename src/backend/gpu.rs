@@ -39,6 +39,7 @@ pub use device::GpuAdapter;
 pub use error::DeviceError;
 pub use fault::{Fault, Step};
 pub use matrices::UncertifiedGpu;
+pub use selftest::GpuArithmetic;
 pub use timings::GpuTimings;
 
 use super::{Backend, FilterMatrix, Pool};
@@ -170,6 +171,7 @@ impl GpuOptions {
 #[derive(Debug)]
 pub struct Gpu {
     device: Device,
+    arithmetic: GpuArithmetic,
     pipelines: Pipelines,
     options: GpuOptions,
     buffers: Mutex<Buffers>,
@@ -201,10 +203,11 @@ impl Gpu {
     /// Those of [`Gpu::new`].
     pub fn with_options(options: GpuOptions) -> Result<Self> {
         let device = Device::open(&options)?;
-        selftest::run(&device)?;
+        let arithmetic = selftest::run(&device)?;
         let pipelines = Pipelines::new(&device, options.has_checks)?;
         Ok(Self {
             device,
+            arithmetic,
             pipelines,
             options,
             buffers: Mutex::new(Buffers::new(SLOTS)),
@@ -221,6 +224,11 @@ impl Gpu {
     /// Returns the adapter in use.
     pub fn adapter(&self) -> &GpuAdapter {
         &self.device.adapter
+    }
+
+    /// Returns what the device does with operations that WGSL leaves open.
+    pub fn arithmetic(&self) -> GpuArithmetic {
+        self.arithmetic
     }
 
     /// Returns where the time of the last sweep went.

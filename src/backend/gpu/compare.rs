@@ -24,6 +24,19 @@ struct Params {
     unused: [u32; 3],
 }
 
+impl Params {
+    fn new(blocks: usize, jobs: &Range<usize>, rows: &Range<usize>, epoch: u32) -> Self {
+        Self {
+            blocks: blocks as u32,
+            first_job: jobs.start as u32,
+            first_row: rows.start as u32,
+            stamps: (rows.len() * blocks) as u32,
+            epoch,
+            unused: [0; 3],
+        }
+    }
+}
+
 /// A submission whose sides are on their way back.
 pub(super) struct InFlight<'a> {
     pub(super) chunk: Rc<Chunk<'a>>,
@@ -49,14 +62,7 @@ pub(super) fn compare<'a>(
     let words = rows.len() * blocks;
     let bytes = 8 * (words + jobs.len()) as u64;
     buffers.epoch = buffers.epoch.checked_add(1).unwrap_or(1);
-    let params = Params {
-        blocks: blocks as u32,
-        first_job: jobs.start as u32,
-        first_row: rows.start as u32,
-        stamps: words as u32,
-        epoch: buffers.epoch,
-        unused: [0; 3],
-    };
+    let params = Params::new(blocks, &jobs, &rows, buffers.epoch);
     let slot = &mut buffers.slots[slot];
     let bound = [
         slot.params.at_least(device, 32)?,
@@ -67,29 +73,13 @@ pub(super) fn compare<'a>(
         slot.output.at_least(device, bytes)?,
     ];
     let staging = slot.staging.at_least(device, bytes)?;
-    let grid = [blocks.div_ceil(64) as u32, jobs.len() as u32];
-    let is_dropped = |fault| matches!(fault, Fault::Stale | Fault::Killed);
-    let fault = device.faults.take_if(Step::Compare, is_dropped);
-    let (submission, mapping) = device.scoped(Step::Compare, 0, || {
-        let commands = match fault {
-            Some(Fault::Stale) => None,
-            Some(_) => Some(encode(
-                device,
-                pipeline,
-                &bound,
-                &params,
-                [0, grid[1]],
-                None,
-            )),
-            None => Some(encode(device, pipeline, &bound, &params, grid, timestamps)),
-        };
-        let commands = commands.map(|mut encoder| {
-            encoder.copy_buffer_to_buffer(&bound[5], 0, &staging, 0, bytes);
-            encoder.finish()
-        });
-        let submission = device.queue.submit(commands);
-        (submission, Mapping::request(&staging, bytes))
-    })?;
+    let call = Call {
+        bound: &bound,
+        params: &params,
+        grid: [blocks.div_ceil(64) as u32, jobs.len() as u32],
+        timestamps,
+    };
+    let (submission, mapping) = submit(device, pipeline, call, &staging, bytes)?;
     Ok(InFlight {
         chunk: Rc::clone(chunk),
         jobs,
@@ -102,30 +92,59 @@ pub(super) fn compare<'a>(
     })
 }
 
+/// One dispatch of kernel (c).
+struct Call<'c> {
+    bound: &'c [wgpu::Buffer; 6],
+    params: &'c Params,
+    grid: [u32; 2],
+    timestamps: Option<wgpu::ComputePassTimestampWrites<'c>>,
+}
+
+/// Submits the dispatch and the copy of its output, and asks for the mapping.
+fn submit(
+    device: &Device,
+    pipeline: &wgpu::ComputePipeline,
+    mut call: Call<'_>,
+    staging: &wgpu::Buffer,
+    bytes: u64,
+) -> Result<(wgpu::SubmissionIndex, Mapping)> {
+    let is_dropped = |fault| matches!(fault, Fault::Stale | Fault::Killed);
+    let fault = device.faults.take_if(Step::Compare, is_dropped);
+    if fault == Some(Fault::Killed) {
+        (call.grid[0], call.timestamps) = (0, None);
+    }
+    let output = &call.bound[5];
+    device.scoped(Step::Compare, 0, || {
+        let commands = (fault != Some(Fault::Stale)).then(|| {
+            let mut encoder = encode(device, pipeline, call);
+            encoder.copy_buffer_to_buffer(output, 0, staging, 0, bytes);
+            encoder.finish()
+        });
+        let submission = device.queue.submit(commands);
+        (submission, Mapping::request(staging, bytes))
+    })
+}
+
 /// Clears the output to the code of what was never computed, and runs the kernel over it.
 fn encode(
     device: &Device,
     pipeline: &wgpu::ComputePipeline,
-    bound: &[wgpu::Buffer; 6],
-    params: &Params,
-    grid: [u32; 2],
-    timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
+    call: Call<'_>,
 ) -> wgpu::CommandEncoder {
     let descriptor = wgpu::CommandEncoderDescriptor::default();
     let mut encoder = device.handle.create_command_encoder(&descriptor);
-    let (params_buffer, output) = (&bound[0], &bound[5]);
-    let bytes = bytemuck::bytes_of(params);
-    device.queue.write_buffer(params_buffer, 0, bytes);
-    let words = u64::from(params.stamps) + u64::from(grid[1]);
-    encoder.clear_buffer(output, 0, Some(8 * words));
-    let binding = bind(device, pipeline, &bound.each_ref());
+    let params = bytemuck::bytes_of(call.params);
+    device.queue.write_buffer(&call.bound[0], 0, params);
+    let words = u64::from(call.params.stamps) + u64::from(call.grid[1]);
+    encoder.clear_buffer(&call.bound[5], 0, Some(8 * words));
+    let binding = bind(device, pipeline, &call.bound.each_ref());
     let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
         label: None,
-        timestamp_writes,
+        timestamp_writes: call.timestamps,
     });
     pass.set_pipeline(pipeline);
     pass.set_bind_group(0, &binding, &[]);
-    pass.dispatch_workgroups(grid[0], grid[1], 1);
+    pass.dispatch_workgroups(call.grid[0], call.grid[1], 1);
     drop(pass);
     encoder
 }

@@ -37,6 +37,14 @@ struct Words {
     has_ties: bool,
 }
 
+impl Words {
+    const NONE: Self = Self {
+        above: [0; BATCH],
+        ties: [0; BATCH],
+        has_ties: false,
+    };
+}
+
 /// Undecided bars of one word of one row.
 #[derive(Debug, Clone, Copy)]
 struct Open {
@@ -76,12 +84,7 @@ pub(super) fn decode(
     let stride = pairs.len() / writers.len();
     let bars = settler.bars();
     let words = (bars - first_bar).div_ceil(64).min(stride);
-    let nothing = Words {
-        above: [0; BATCH],
-        ties: [0; BATCH],
-        has_ties: false,
-    };
-    counts.words.resize(GROUP.max(writers.len()), nothing);
+    counts.words.resize(GROUP.max(writers.len()), Words::NONE);
     for batch in (0..words).step_by(BATCH) {
         let count = BATCH.min(words - batch);
         let base = first_bar + 64 * batch;
@@ -128,6 +131,17 @@ fn unpack_row(
     if (any_open | missing) == 0 {
         return Ok(());
     }
+    look_closer(pairs, base, valid, row as u32, &mut counts.open)
+}
+
+/// Lists the open words of a batch of one row, and finds bars that were never computed.
+fn look_closer(
+    pairs: &[[u64; 2]],
+    base: usize,
+    valid: &std::ops::Range<usize>,
+    row: u32,
+    open: &mut Vec<Open>,
+) -> Result<(), usize> {
     for (index, pair) in pairs.iter().enumerate() {
         let [above, below] = unpack(*pair);
         if (above ^ below) == u64::MAX {
@@ -140,12 +154,9 @@ fn unpack_row(
             return Err(first + missing.trailing_zeros() as usize);
         }
         let bars = above & below & valid;
+        let word = index as u32;
         if bars != 0 {
-            counts.open.push(Open {
-                row: row as u32,
-                word: index as u32,
-                bars,
-            });
+            open.push(Open { row, word, bars });
         }
     }
     Ok(())
@@ -185,30 +196,38 @@ fn settle(
             open.bars = 0;
         }
     }
-    let mut differences = std::mem::take(&mut counts.differences);
-    differences.clear();
+    look_up(base, &opened, &ways, &mut counts.differences);
+    let mut left = counts.differences.as_slice();
     for open in &opened {
         let Some(way) = &ways[open.row as usize] else {
             continue;
         };
-        each(open.bars, |bit| {
-            differences.push(way.difference(base + 64 * open.word as usize + bit as usize));
-        });
-    }
-    let mut differences_left = differences.iter();
-    for open in &opened {
-        let Some(way) = &ways[open.row as usize] else {
-            continue;
-        };
+        let (these, others) = left.split_at(open.bars.count_ones() as usize);
+        left = others;
         let words = &mut counts.words[open.row as usize];
-        let bars = open.bars.count_ones() as usize;
-        let (these, left) = differences_left.as_slice().split_at(bars);
-        differences_left = left.iter();
         decide(open, these, base, way, words, &mut counts.diagnostics);
     }
-    (counts.differences, counts.open) = (differences, opened);
+    counts.open = opened;
     if let Some(start) = start {
         counts.settle += start.elapsed().as_secs_f64();
+    }
+}
+
+/// Looks up the differences of all open bars, so that their misses of the cache overlap.
+fn look_up(
+    base: usize,
+    opened: &[Open],
+    ways: &[Option<Way<'_>>; GROUP],
+    differences: &mut Vec<f64>,
+) {
+    differences.clear();
+    for open in opened {
+        if let Some(way) = &ways[open.row as usize] {
+            let first = base + 64 * open.word as usize;
+            each(open.bars, |bit| {
+                differences.push(way.difference(first + bit as usize));
+            });
+        }
     }
 }
 

@@ -107,6 +107,28 @@ fn choose(wanted: Option<&str>, found: &[GpuAdapter]) -> Option<usize> {
         .position(|a| a.name.to_lowercase().contains(&wanted))
 }
 
+/// The reason of a loss, and the first error outside any scope.
+type Watch = (Arc<OnceLock<String>>, Arc<Mutex<Option<String>>>);
+
+/// Has the device tell of its loss, and of errors that would panic otherwise.
+fn watch(device: &wgpu::Device) -> Watch {
+    let lost = Arc::new(OnceLock::new());
+    let flag = Arc::clone(&lost);
+    device.set_device_lost_callback(move |reason, message| {
+        // the first reason is the cause; later ones follow from it
+        let _ = flag.set(format!("{reason:?}: {message}"));
+    });
+    let uncaptured = Arc::new(Mutex::new(None));
+    let slot = Arc::clone(&uncaptured);
+    device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+        let mut slot = slot
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        slot.get_or_insert(error.to_string());
+    }));
+    (lost, uncaptured)
+}
+
 impl Device {
     pub(super) fn open(options: &GpuOptions) -> Result<Self> {
         let instance = instance();
@@ -152,11 +174,8 @@ impl Device {
             adapter: description.name.clone(),
             reason,
         };
-        let capabilities = adapter.get_downlevel_capabilities();
-        if !capabilities
-            .flags
-            .contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
-        {
+        let flags = adapter.get_downlevel_capabilities().flags;
+        if !flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS) {
             return Err(unusable("it has no compute shaders".to_owned()));
         }
         let features = adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
@@ -168,20 +187,7 @@ impl Device {
         };
         let (device, queue) = block_on(adapter.request_device(&descriptor))
             .map_err(|cause| unusable(cause.to_string()))?;
-        let lost = Arc::new(OnceLock::new());
-        let flag = Arc::clone(&lost);
-        device.set_device_lost_callback(move |reason, message| {
-            // the first reason is the cause; later ones follow from it
-            let _ = flag.set(format!("{reason:?}: {message}"));
-        });
-        let uncaptured = Arc::new(Mutex::new(None));
-        let slot = Arc::clone(&uncaptured);
-        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-            let mut slot = slot
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-            slot.get_or_insert(error.to_string());
-        }));
+        let (lost, uncaptured) = watch(&device);
         Ok(Self {
             limits: device.limits(),
             is_cpu: adapter.get_info().device_type == wgpu::DeviceType::Cpu,

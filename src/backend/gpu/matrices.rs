@@ -13,6 +13,7 @@ use super::read;
 use super::tiles::Tiles;
 use super::timings::Profile;
 use crate::backend::{Backend, FilterMatrix};
+use crate::filter::Filter;
 use crate::question::Question;
 
 /// Most bytes of values read at once.
@@ -50,23 +51,36 @@ pub(super) fn read(
         let part: Vec<f32> = read::once(&gpu.device, bytes, |encoder, staging| {
             encoder.copy_buffer_to_buffer(&source, 0, staging, 0, bytes);
         })?;
-        for ((filter, row), mut out) in filters
-            .iter()
-            .zip(&plan.device_row)
-            .zip(values.axis_iter_mut(Axis(0)))
-        {
-            let Some(row) = *row else { continue };
-            let last = (first_bar + count * plan.tile_bars).min(series.bars());
-            for bar in first_bar.max(filter.warm_up())..last {
-                let own = bar - first_bar;
-                let at = (row as usize * BLOCK + own % BLOCK) * sizes.blocks + own / BLOCK;
-                let scale = packed.inverse_scales[own / plan.tile_bars];
-                out[bar] = (f64::from(part[at]) * scale.0 * scale.1) as f32;
-            }
-        }
+        place(filters, &plan, &packed, &part, first_bar, &mut values);
     }
     fill_from_host(question, &plan, &mut values);
     Ok(values)
+}
+
+/// Puts a chunk's values, scaled back, where they belong; the warm-up stays NaN.
+fn place(
+    filters: &[Filter],
+    plan: &Plan,
+    packed: &Tiles,
+    part: &[f32],
+    first_bar: usize,
+    values: &mut Array2<f32>,
+) {
+    let bars = values.ncols();
+    for ((filter, row), mut out) in filters
+        .iter()
+        .zip(&plan.device_row)
+        .zip(values.axis_iter_mut(Axis(0)))
+    {
+        let Some(row) = *row else { continue };
+        let last = (first_bar + BLOCK * packed.blocks).min(bars);
+        for bar in first_bar.max(filter.warm_up())..last {
+            let own = bar - first_bar;
+            let at = (row as usize * BLOCK + own % BLOCK) * packed.blocks + own / BLOCK;
+            let scale = packed.inverse_scales[own / plan.tile_bars];
+            out[bar] = (f64::from(part[at]) * scale.0 * scale.1) as f32;
+        }
+    }
 }
 
 /// Filters beyond the device's limits are rounded from the host's `f64`.

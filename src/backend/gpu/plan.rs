@@ -184,27 +184,21 @@ impl Builder {
             .iter()
             .map(|(own, filter, terms)| second_row(own, *filter, terms, &mut weights))
             .collect();
-        let has_halo_work = !rows.is_empty();
         let mut reaches: Vec<usize> = self.factors.iter().map(|f| reach(f.1)).collect();
         reaches.sort_unstable();
         reaches.dedup();
-        let bounds = self
-            .factors
-            .iter()
-            .map(|&(factor, window)| Bound {
-                factor: bound::round_up(factor),
-                reach: reaches
-                    .binary_search(&reach(window))
-                    .expect("each reach is listed") as u32,
-            })
-            .collect();
+        let bound = |&(factor, window): &(f64, usize)| Bound {
+            factor: bound::round_up(factor),
+            reach: reaches.partition_point(|&r| r < reach(window)) as u32,
+        };
+        let bounds = self.factors.iter().map(bound).collect();
         Plan {
             groups,
             rows,
             weights,
             inner_rows: self.inner.len(),
             halo,
-            tile_bars: tile_bars(halo, has_halo_work),
+            tile_bars: tile_bars(halo, !self.second.is_empty()),
             bounds,
             reaches,
             device_row,
