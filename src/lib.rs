@@ -119,6 +119,10 @@ mod pages {
     #[doc = include_str!("../README.md")]
     struct Readme;
 
+    #[cfg(feature = "gpu")]
+    #[doc = include_str!("../docs/gpu.md")]
+    struct GpuPage;
+
     #[doc = include_str!("../docs/embedding.md")]
     struct Embedding;
 

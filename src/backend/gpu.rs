@@ -104,8 +104,9 @@ impl GpuOptions {
 
     /// Switches the shaders' own bounds checks off (`false`) or on (`true`, the default).
     ///
-    /// Without them kernel (c) ran 6.6 times as fast on an H200. Every index is proven in range and verified on the
-    /// host before each upload, so results are the same; the checks guard against a mistake in that proof.
+    /// Every index is proven in range and verified on the host before each upload, so results are the same; the checks
+    /// guard against a mistake in that proof. On an H200 they cost nothing measurable.
+    ///
     pub fn with_runtime_checks(mut self, has_checks: bool) -> Self {
         self.has_checks = has_checks;
         self
