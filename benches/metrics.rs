@@ -31,7 +31,7 @@ fn metrics(criterion: &mut Criterion) {
         (walk.bars() * grid.combinations()) as u64,
     ));
     group.bench_function("totals", |bencher| {
-        bencher.iter(|| engine.sweep(&walk, &grid, &rules))
+        bencher.iter(|| engine.sweep(&walk, &grid, &rules));
     });
     let general = rules.with_open_trade(OpenTrade::Mark);
     group.bench_function("totals, general rules", |bencher| {

@@ -273,10 +273,9 @@ fn na_10_trades_across_a_gap_are_marked() {
             2.0
         }
     };
-    let rows: String = (0..60)
-        .map(|bar| format!("{},{}\n", minute(bar) * 60, close(bar)))
-        .collect();
-    fs::write(&path, format!("timestamp,close\n{rows}")).unwrap();
+    let row = |bar| format!("{},{}\n", minute(bar) * 60, close(bar));
+    let rows: Vec<String> = (0..60).map(row).collect();
+    fs::write(&path, format!("timestamp,close\n{}", rows.concat())).unwrap();
     let arguments = ["trades", text(&path), "--fast", "sma:1", "--slow", "sma:3"];
     let output = crosscheck(&arguments);
     let warning = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -456,7 +455,10 @@ fn json_lines_hold_the_same_rows() {
             let is_same = match value {
                 serde_json::Value::String(text) => text == cell,
                 serde_json::Value::Null => cell.is_empty(),
-                value => value.to_string() == cell,
+                serde_json::Value::Bool(value) => cell.parse() == Ok(*value),
+                value => cell
+                    .parse::<f64>()
+                    .is_ok_and(|number| value.as_f64() == Some(number)),
             };
             assert!(is_same, "{name}: {value} and {cell}");
         }

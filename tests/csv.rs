@@ -18,8 +18,8 @@ fn refusal(text: &str) -> String {
 
 /// One row a time, each with a close of 1.
 fn of_times(times: &[&str]) -> String {
-    let rows: String = times.iter().map(|time| format!("{time},1\n")).collect();
-    format!("timestamp,close\n{rows}")
+    let rows: Vec<String> = times.iter().map(|time| format!("{time},1\n")).collect();
+    format!("timestamp,close\n{}", rows.concat())
 }
 
 #[test]

