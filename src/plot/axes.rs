@@ -87,7 +87,8 @@ pub(super) fn number(value: f64) -> String {
 
 /// Writes a power of ten, such as 1e-7 or 1,000.
 pub(super) fn power(value: f64) -> String {
-    if (1.0..1e7).contains(&value) {
+    // a decade found by logarithms can be a rounding below 1
+    if (0.999..1e7).contains(&value) {
         number(value)
     } else {
         format!("{value:.0e}")
@@ -122,6 +123,18 @@ mod tests {
         ];
         for (value, expected) in cases {
             assert_eq!(number(value), expected);
+        }
+    }
+
+    #[test]
+    fn powers_read_well() {
+        for (value, expected) in [
+            (1e-7, "1e-7"),
+            (1.0, "1"),
+            (1.0 - 1e-12, "1"),
+            (1e6, "1,000,000"),
+        ] {
+            assert_eq!(power(value), expected);
         }
     }
 

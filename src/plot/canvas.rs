@@ -131,7 +131,7 @@ pub(super) fn caption<DB: DrawingBackend>(
 ) -> std::result::Result<Area<DB>, DrawingAreaErrorKind<DB::ErrorType>> {
     sheet.draw_text(title, &text(22, TEXT, HPos::Left, VPos::Top), (24, 14))?;
     sheet.draw_text(note, &text(14, MUTED, HPos::Left, VPos::Top), (24, 44))?;
-    Ok(sheet.margin(70, 14, 18, 24))
+    Ok(sheet.margin(70, 14, 18, 46))
 }
 
 /// Writes a legend in one row: a swatch and a name for each line.
