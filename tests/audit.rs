@@ -172,6 +172,7 @@ fn estimates_are_near_what_is_measured() {
 
 #[test]
 fn advice_follows_the_length_of_the_series() {
+    use Advice::{Unusable, Usable};
     let filter = Filter::wma(14).unwrap();
     let advice = |formula, bars| {
         let scale = Scale {
@@ -182,7 +183,6 @@ fn advice_follows_the_length_of_the_series() {
         let audit = audit(&filter, formula, scale);
         [audit.single.advice, audit.double.advice]
     };
-    use Advice::{Unusable, Usable};
     assert_eq!(advice(Formula::PrefixSums, 150_000), [Unusable, Usable]);
     assert_eq!(
         advice(Formula::PrefixSums, 10_000_000),
