@@ -169,6 +169,18 @@ pub enum Error {
         value: f64,
     },
 
+    /// A tree whose values could leave the range in which its bounds are proven.
+    #[error(
+        "filter {filter} has a node that {reason}: gains must be between 1e-9 and 1e9, and denominators \
+         below 2^900; scale the weights, or nest less"
+    )]
+    FilterOutOfRange {
+        /// Name of the filter.
+        filter: String,
+        /// What leaves the range, and its value.
+        reason: String,
+    },
+
     /// Text that names no filter.
     #[error(
         "cannot read filters from '{text}': {reason}; write for example hma:20..=200:20 or sma:5,10"

@@ -275,10 +275,12 @@ fn hma3_expr(p: usize) -> Arc<Expr> {
 
 fn fir_of(name: &str, weights: &[f64], of: &Arc<Expr>) -> Result<Arc<Expr>> {
     check_kernel(name, weights)?;
-    Ok(Arc::new(Expr::Fir {
+    let expr = Expr::Fir {
         weights: weights.into(),
         of: Arc::clone(of),
-    }))
+    };
+    check_range(name, &expr)?;
+    Ok(Arc::new(expr))
 }
 
 /// `sqrt(period)` to the nearest whole number; a half never occurs, since `(r + 1/2)^2` is no integer.
@@ -343,12 +345,79 @@ fn check_expr(name: &str, expr: &Expr) -> Result<()> {
         }),
         Expr::Combination(terms) => terms.iter().try_for_each(|(_, of)| check_expr(name, of)),
     }?;
-    check_period(name, expr.warm_up() + 1)
+    check_period(name, expr.warm_up() + 1)?;
+    check_range(name, expr)
 }
+
+/// Keeps every node's values near the size of the closes: no sum of closes up to 1e290 overflows on the way, what
+/// underflows grows by less than [`MAX_REGROWTH`] further up, and the exact weights convert to `f64`.
+fn check_range(name: &str, expr: &Expr) -> Result<()> {
+    let gain = bound::magnitude(expr);
+    let bits = bound::denominator_bits(expr);
+    let reason = if !GAINS.contains(&gain) {
+        format!("may multiply closes by {gain:e}")
+    } else if bits > MAX_DENOMINATOR_BITS {
+        format!("has weights over a denominator of up to {bits:.0} bits")
+    } else {
+        return Ok(());
+    };
+    Err(Error::FilterOutOfRange {
+        filter: name.to_owned(),
+        reason,
+    })
+}
+
+/// Sum of the sizes of a node's weights, as the product over its tree.
+const GAINS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
+
+/// Most that the error of an inner node can be multiplied by on its way to the root: the largest gain over the least.
+pub(crate) const MAX_REGROWTH: f64 = 1e18;
+
+/// With gains up to 1e9 the numerators stay below `2^930`, within `f64`.
+const MAX_DENOMINATOR_BITS: f64 = 900.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Each of these made two engines disagree, or an intermediate infinite or zero, before the range was checked.
+    #[test]
+    fn trees_that_leave_the_proven_range_are_refused() {
+        let close = Arc::new(Expr::Close);
+        let fir = |weights: &[f64], of: &Arc<Expr>| {
+            Arc::new(Expr::Fir {
+                weights: weights.into(),
+                of: Arc::clone(of),
+            })
+        };
+        let halves = (0..1025).fold(Arc::clone(&close), |of, _| {
+            Arc::new(Expr::Sma { period: 2, of })
+        });
+        let large = fir(&[1e60], &close);
+        let small = fir(&[1e60], &fir(&[1e-60], &close));
+        let wraps = Expr::Combination(vec![(
+            1 << 30,
+            Arc::new(Expr::Combination(vec![(1 << 30, close)])),
+        )]);
+        for expr in [
+            Expr::Combination(vec![(1, halves)]),
+            (*large).clone(),
+            (*small).clone(),
+            wraps,
+        ] {
+            let refused = Filter::from_expr("wild", expr);
+            assert!(
+                matches!(refused, Err(Error::FilterOutOfRange { .. })),
+                "{refused:?}"
+            );
+        }
+        assert!(matches!(
+            Filter::fir("none", &[0.0]),
+            Err(Error::FilterOutOfRange { .. })
+        ));
+        let tail = [1e-40, 0.5, 0.5];
+        assert!(Filter::fir("a tap of a Gaussian's tail", &tail).is_ok());
+    }
 
     #[test]
     fn warm_up_follows_the_published_formulas() {

@@ -5,7 +5,7 @@ use ndarray::Array2;
 use crate::crossover::SideWriter;
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
-use crate::filter::{Filter, UNIT_ROUNDOFF};
+use crate::filter::{Filter, MAX_REGROWTH, UNIT_ROUNDOFF};
 use crate::question::Question;
 use crate::series::Reading;
 
@@ -99,7 +99,7 @@ pub fn decide_row(
         let last = (word * 64 + 63).min(bars - 1);
         let bound = margin.map_or(0.0, |margin| {
             let largest = question.largest_close(first - first_bar, last);
-            margin * largest + first_bar as f64 * 8.0 * f64::from_bits(1)
+            margin * largest + underflow(first_bar + 1)
         });
         let (mut above, mut open) = compare(&fast[first..=last], &slow[first..=last], bound);
         (above, open) = (above << (first % 64), open << (first % 64));
@@ -119,6 +119,12 @@ pub fn decide_row(
         }
         writer.write(word, &[above], Some(&[ties]));
     }
+}
+
+/// What underflow can add to the error of two filters: half the least number at each of fewer than `8 * window` operations
+/// of each node, grown by the gains further up. Far below any price it is for; below it, bars are decided exactly.
+pub(crate) fn underflow(window: usize) -> f64 {
+    16.0 * window as f64 * f64::from_bits(1) * MAX_REGROWTH
 }
 
 /// Bits of the bars surely above, and of those neither surely above nor surely below (NaN among them).

@@ -84,9 +84,9 @@ fn gain(expr: &Expr) -> Option<i64> {
         Expr::Sma { of, .. } | Expr::Wma { of, .. } => gain(of),
         Expr::Fir { .. } => None,
         Expr::Combination(terms) => {
-            let mut sum = 0;
+            let mut sum = 0_i64;
             for (coefficient, of) in terms {
-                sum += i64::from(*coefficient) * gain(of)?;
+                sum = sum.checked_add(i64::from(*coefficient).checked_mul(gain(of)?)?)?;
             }
             Some(sum)
         }

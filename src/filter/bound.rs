@@ -48,6 +48,30 @@ impl Filter {
     }
 }
 
+/// Bounds the sum of the sizes of a tree's weights: the product over its nodes.
+pub(super) fn magnitude(expr: &Expr) -> f64 {
+    growth(expr).magnitude
+}
+
+/// Bounds the bits of the common denominator of a tree's weights, as if no factor were shared.
+pub(super) fn denominator_bits(expr: &Expr) -> f64 {
+    match expr {
+        Expr::Close => 0.0,
+        Expr::Sma { period, of } => (*period as f64).log2() + denominator_bits(of),
+        Expr::Wma { period, of } => {
+            let p = *period as f64;
+            (p * (p + 1.0) / 2.0).log2() + denominator_bits(of)
+        }
+        // a weight of size s is a whole number over at most 2^(52 - log2 s)
+        Expr::Fir { weights, of } => {
+            let sizes = weights.iter().map(|w| w.abs()).filter(|&w| w > 0.0);
+            let least = sizes.fold(1.0, f64::min);
+            54.0 - least.log2() + denominator_bits(of)
+        }
+        Expr::Combination(terms) => terms.iter().map(|(_, of)| denominator_bits(of)).sum(),
+    }
+}
+
 /// A windowed sum of `period` terms: each term meets one product, at most `period + 1` additions, and one
 /// division or one product with a rounded weight (two roundings): `period + 4` roundings in all. The
 /// error of the input passes with gain `sum of |weights|`, 1 for the averages.

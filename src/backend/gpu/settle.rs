@@ -6,6 +6,7 @@
 
 use rayon::prelude::*;
 
+use crate::backend::underflow;
 use crate::crossover::Predicate;
 use crate::filter::{Filter, UNIT_ROUNDOFF};
 use crate::question::Question;
@@ -43,7 +44,7 @@ impl Way<'_> {
     /// Whether the difference is beyond its bound, so that its sign is that of the exact one.
     pub(super) fn is_sure(&self, difference: f64) -> bool {
         self.values
-            .is_some_and(|(_, bound)| difference.abs() > bound)
+            .is_some_and(|(_, bound)| difference.abs() > bound && difference.is_finite())
     }
 }
 
@@ -101,7 +102,7 @@ impl<'q> Settler<'q> {
                 .largest_close(first.saturating_sub(window), last);
             let margin = self.margins[fast] + self.margins[slow];
             // each of some 8 operations a bar of the window can underflow by less than the smallest number
-            let bound = margin * largest + window as f64 * 8.0 * f64::from_bits(1);
+            let bound = margin * largest + underflow(window);
             ([fast_row, slow_row], bound)
         });
         Way {
