@@ -171,8 +171,8 @@ pub enum Error {
 
     /// A tree whose values could leave the range in which its bounds are proven.
     #[error(
-        "filter {filter} has a node that {reason}: gains must be between 1e-9 and 1e9, and denominators \
-         below 2^900; scale the weights, or nest less"
+        "filter {filter} has a node that {reason}: gains must be between 1e-60 and 1e60, and denominators \
+         below 2^800; scale the weights, or nest less"
     )]
     FilterOutOfRange {
         /// Name of the filter.

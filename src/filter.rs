@@ -349,7 +349,7 @@ fn check_expr(name: &str, expr: &Expr) -> Result<()> {
     check_range(name, expr)
 }
 
-/// Keeps every node's values near the size of the closes: no sum of closes up to 1e290 overflows on the way, what
+/// Keeps every node's values near the size of the closes: no sum of closes up to 1e230 overflows on the way, what
 /// underflows grows by less than [`MAX_REGROWTH`] further up, and the exact weights convert to `f64`.
 fn check_range(name: &str, expr: &Expr) -> Result<()> {
     let gain = bound::magnitude(expr);
@@ -368,13 +368,13 @@ fn check_range(name: &str, expr: &Expr) -> Result<()> {
 }
 
 /// Sum of the sizes of a node's weights, as the product over its tree.
-const GAINS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
+const GAINS: std::ops::RangeInclusive<f64> = 1e-60..=1e60;
 
 /// Most that the error of an inner node can be multiplied by on its way to the root: the largest gain over the least.
-pub(crate) const MAX_REGROWTH: f64 = 1e18;
+pub(crate) const MAX_REGROWTH: f64 = 1e120;
 
-/// With gains up to 1e9 the numerators stay below `2^930`, within `f64`.
-const MAX_DENOMINATOR_BITS: f64 = 900.0;
+/// With gains up to 1e60 the numerators stay below `2^1000`, within `f64`.
+const MAX_DENOMINATOR_BITS: f64 = 800.0;
 
 #[cfg(test)]
 mod tests {
@@ -394,7 +394,7 @@ mod tests {
             Arc::new(Expr::Sma { period: 2, of })
         });
         let large = fir(&[1e60], &close);
-        let small = fir(&[1e60], &fir(&[1e-60], &close));
+        let small = fir(&[1e60], &fir(&[1e-58], &fir(&[1e-58], &close)));
         let wraps = Expr::Combination(vec![(
             1 << 30,
             Arc::new(Expr::Combination(vec![(1 << 30, close)])),

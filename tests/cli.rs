@@ -507,3 +507,44 @@ fn ctrl_c_finishes_the_chunk_and_says_how_to_go_on() {
     assert!(said.contains("--resume goes on"), "{said}");
     assert!(rows() >= 21 && !path.exists());
 }
+
+#[test]
+fn a_result_never_takes_the_place_of_the_prices_or_of_a_device() {
+    let folder = TempDir::new().unwrap();
+    let prices = folder.path().join("prices.csv");
+    let rows: Vec<String> = (0..200)
+        .map(|bar| format!("{}\n", 100 + bar * bar % 17))
+        .collect();
+    let before = format!("close\n{}", rows.concat());
+    fs::write(&prices, &before).unwrap();
+    let arguments = [
+        "sweep",
+        text(&prices),
+        "--fast",
+        "sma:2",
+        "--slow",
+        "sma:5",
+        "--out",
+    ];
+    let same = folder.path().join(".").join("prices.csv");
+    assert!(fail(&with(&arguments, &[text(&same)]), 2).contains("price file itself"));
+    assert_eq!(fs::read_to_string(&prices).unwrap(), before);
+    #[cfg(unix)]
+    {
+        let link = folder.path().join("link.csv");
+        std::os::unix::fs::symlink(&prices, &link).unwrap();
+        assert!(fail(&with(&arguments, &[text(&link)]), 2).contains("price file itself"));
+        let elsewhere = folder.path().join("elsewhere.csv");
+        fs::write(&elsewhere, "x").unwrap();
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+        assert!(fail(&with(&arguments, &[text(&link)]), 1).contains("is a link"));
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "x");
+    }
+}
+
+#[test]
+fn thousands_of_threads_are_refused() {
+    let arguments = with(&["sweep", WALK, "--threads", "100000"], &GRID);
+    assert!(fail(&arguments, 2).contains("limit is 1024"));
+}

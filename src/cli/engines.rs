@@ -25,6 +25,9 @@ pub(crate) struct Engine {
     pub(crate) threads: usize,
 }
 
+/// Starting a thread costs some milliseconds, so that more would look like a hang.
+const MAX_THREADS: usize = 1024;
+
 impl Engine {
     /// Makes the engine of a name; `threads` is for those that have a pool, all cores where it is left out.
     pub(crate) fn by_name(name: &str, threads: Option<usize>) -> Outcome<Self> {
@@ -32,6 +35,11 @@ impl Engine {
             return Err(Failure::Usage(
                 "0 threads compute nothing: give 1 or more".to_owned(),
             ));
+        }
+        if let Some(threads) = threads.filter(|&threads| threads > MAX_THREADS) {
+            return Err(Failure::Usage(format!(
+                "{threads} threads, the limit is {MAX_THREADS}: give about as many as there are cores"
+            )));
         }
         match name {
             "m0" => Ok(Self::single(Naive::new())),

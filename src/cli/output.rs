@@ -18,10 +18,7 @@ pub(crate) struct OutFile {
 impl OutFile {
     /// Starts the file, so that a path that cannot be written is known before anything is computed.
     pub(crate) fn create(path: &Path) -> Outcome<Self> {
-        if path.is_dir() {
-            let error = io::Error::new(io::ErrorKind::IsADirectory, "is a folder, name a file");
-            return Err(Failure::file(path, error));
-        }
+        check_place(path)?;
         let partial = partial_of(path);
         let file = File::create(&partial).map_err(|error| Failure::file(path, error))?;
         Ok(Self {
@@ -66,6 +63,24 @@ impl Write for OutFile {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
+}
+
+/// Refuses what a finished file must not take the place of: a folder, a link, a device.
+pub(crate) fn check_place(path: &Path) -> Outcome {
+    let Ok(found) = fs::symlink_metadata(path) else {
+        return Ok(());
+    };
+    let reason = if found.is_dir() {
+        "is a folder, name a file"
+    } else if found.is_symlink() {
+        "is a link, name the file itself"
+    } else if !found.is_file() {
+        "is no regular file, name another"
+    } else {
+        return Ok(());
+    };
+    let error = io::Error::new(io::ErrorKind::InvalidInput, reason);
+    Err(Failure::file(path, error))
 }
 
 /// The name under which an unfinished file waits.

@@ -114,6 +114,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         let reason = "--csv holds the report of one engine: name it with --engine";
         return Err(Failure::Usage(reason.to_owned()));
     }
+    args.prices.keep_from(args.csv.as_deref())?;
+    args.prices.keep_from(args.json.as_deref())?;
     let csv = args.csv.as_deref().map(OutFile::create).transpose()?;
     let json = args.json.as_deref().map(OutFile::create).transpose()?;
     let series = args.prices.load(false)?;

@@ -21,6 +21,22 @@ pub(crate) struct PriceArgs {
     timeframe: Option<Timeframe>,
 }
 
+impl PriceArgs {
+    /// Refuses to write over the price file.
+    pub(crate) fn keep_from(&self, out: Option<&Path>) -> Outcome {
+        let real = |path: &Path| path.canonicalize().ok();
+        let Some(out) =
+            out.filter(|out| real(out).is_some_and(|o| Some(o) == real(Path::new(&self.prices))))
+        else {
+            return Ok(());
+        };
+        Err(Failure::Usage(format!(
+            "{} is the price file itself: write to another",
+            out.display()
+        )))
+    }
+}
+
 /// How a price file is read.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct FileArgs {

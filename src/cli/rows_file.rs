@@ -2,12 +2,12 @@
 //! interruption.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::output::{partial_of, with_suffix};
+use super::output::{check_place, partial_of, with_suffix};
 use super::{Failure, Outcome};
 
 /// Rows being written.
@@ -25,10 +25,7 @@ pub(crate) struct RowsFile {
 impl RowsFile {
     /// Finds out whether the file can be written, before anything is computed.
     pub(crate) fn probe(path: &Path) -> Outcome {
-        if path.is_dir() {
-            let error = io::Error::new(io::ErrorKind::IsADirectory, "is a folder, name a file");
-            return Err(Failure::file(path, error));
-        }
+        check_place(path)?;
         let partial = partial_of(path);
         let is_new = !partial.exists();
         let opened = OpenOptions::new().append(true).create(true).open(&partial);

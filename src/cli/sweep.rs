@@ -95,6 +95,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let engine = Engine::by_name(&args.engine, args.threads)?;
     let format = args.out.as_deref().map(Format::of).transpose()?;
     // Hours of work must not end at a path that cannot be written.
+    args.prices.keep_from(args.out.as_deref())?;
     args.out.as_deref().map(RowsFile::probe).transpose()?;
     let folder = args.plot.folder()?;
     if folder.is_some() && args.resume {

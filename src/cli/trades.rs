@@ -46,6 +46,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let grid = Grid::cross(&one(&args.fast, "--fast")?, &one(&args.slow, "--slow")?)?;
     let rules = args.rules.rules()?;
     let engine = Engine::by_name(&args.engine, None)?;
+    args.prices.keep_from(args.out.as_deref())?;
     let file = args.out.as_deref().map(OutFile::create).transpose()?;
     let series = args.prices.load(false)?;
     let lists = engine.backend.trades(&series, &grid, &rules)?;

@@ -40,7 +40,22 @@ pub(super) fn composite(weights: &[f64]) -> Option<f64> {
 pub(super) fn staged(filter: &Filter) -> Option<f64> {
     let growth = growth(filter.expr());
     let size = growth.magnitude + growth.error;
-    (size <= MAX_GAIN).then(|| (growth.error + gamma(OUTSIDE) * size) * (1.0 + 1e-9))
+    (size <= MAX_GAIN && inner_gains_fit(filter.expr()))
+        .then(|| (growth.error + gamma(OUTSIDE) * size) * (1.0 + 1e-9))
+}
+
+/// Whether no inner node shrinks its values so far that what flushes to 0 there could outgrow the bound on the way up. A
+/// bound is at least `2^-80` of the filter's gain; flushes of a node of gain `g` grow to at most `2^-111 / g` of it.
+fn inner_gains_fit(expr: &Expr) -> bool {
+    let fits = |of: &Expr| {
+        let least = 1.0 / f64::from(1 << 20);
+        (least..=MAX_GAIN).contains(&growth(of).magnitude) && inner_gains_fit(of)
+    };
+    match expr {
+        Expr::Close => true,
+        Expr::Sma { of, .. } | Expr::Wma { of, .. } | Expr::Fir { of, .. } => fits(of),
+        Expr::Combination(terms) => terms.iter().all(|(_, of)| fits(of)),
+    }
 }
 
 /// Size and error of a node, in units of the largest centred close.
