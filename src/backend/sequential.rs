@@ -90,7 +90,8 @@ fn decide(
     diagnostics: &mut Diagnostics,
 ) {
     let jobs = Plan::order(question, writers);
-    let (mut tile, mut words) = (Tile::new(plan), Words::new(plan, GROUP));
+    let (mut tile, mut words) = (Tile::take(plan), Words::default());
+    words.fit(plan, GROUP);
     for first_bar in (0..question.series().bars()).step_by(plan.tile) {
         path.run(Fill {
             plan,
@@ -112,6 +113,9 @@ fn decide(
                 words.write(run, first_bar, &mut writers[job.writer]);
             },
         });
+    }
+    if Tile::is_kept(plan) {
+        tile.keep();
     }
 }
 

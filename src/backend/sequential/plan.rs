@@ -1,5 +1,7 @@
 //! What is decided once a question: how each filter is evaluated, in which tiles, and in which order combinations go.
 
+use std::sync::LazyLock;
+
 use super::bound::Growth;
 use super::taps::{self, Tap};
 use crate::crossover::SideWriter;
@@ -18,6 +20,10 @@ const SHAPES: [(usize, usize); 6] = [
     (256, 512),
     (512, 1024),
 ];
+
+/// The error recurrences of each shape: the same for every question.
+static GROWTHS: LazyLock<[Growth; SHAPES.len()]> =
+    LazyLock::new(|| SHAPES.map(|(block, run_up)| Growth::over(block + run_up)));
 
 /// A filter goes to the longest block that keeps its error below this share of the largest centred close: averages
 /// of one grid lie some hundredths of it apart, so that about one bar in a hundred thousand stays undecided.
@@ -96,7 +102,6 @@ impl Plan {
             bounds: vec![0.0; filters.len()],
             reference: median_window(filters),
         };
-        let growths = SHAPES.map(|(block, run_up)| Growth::over(block + run_up));
         let mut compiled: Vec<_> = filters
             .iter()
             .enumerate()
@@ -105,7 +110,7 @@ impl Plan {
         // the longest windows open their shapes first, and shorter ones join where that is accurate enough
         compiled.sort_by_key(|(_, taps)| std::cmp::Reverse(longest_lag(taps.as_deref())));
         for (index, taps) in compiled {
-            plan.place(index, &filters[index], taps, &growths);
+            plan.place(index, &filters[index], taps);
         }
         plan.run_up = plan
             .classes
@@ -118,13 +123,7 @@ impl Plan {
     }
 
     /// The longest shape in use that is accurate enough, else the most accurate one, else stage by stage.
-    fn place(
-        &mut self,
-        index: usize,
-        filter: &Filter,
-        compiled: Option<Vec<Tap>>,
-        growths: &[Growth],
-    ) {
+    fn place(&mut self, index: usize, filter: &Filter, compiled: Option<Vec<Tap>>) {
         let longest = longest_lag(compiled.as_deref());
         let holds = |shape: &usize| SHAPES[*shape].1 >= longest;
         let shapes: Vec<usize> = (0..SHAPES.len()).filter(holds).collect();
@@ -137,10 +136,10 @@ impl Plan {
                 .classes
                 .iter()
                 .any(|class| (class.block, class.run_up) == (block, run_up));
-            is_used && growths[shape].bound(filter, &taps) <= GOOD_BOUND
+            is_used && GROWTHS[shape].bound(filter, &taps) <= GOOD_BOUND
         });
         let shape = *shared.unwrap_or(&shortest);
-        self.bounds[index] = growths[shape].bound(filter, &taps);
+        self.bounds[index] = GROWTHS[shape].bound(filter, &taps);
         self.class(SHAPES[shape]).add(TapRow {
             filter: index,
             taps,

@@ -2,6 +2,8 @@
 // A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
 #![allow(clippy::inline_always)]
 
+use std::cell::Cell;
+
 use super::lanes::{Lanes, WithLanes};
 use super::load::{Centre, load};
 use super::plan::{CELL, Class, Plan, TapRow};
@@ -18,8 +20,15 @@ const ROUNDER: f64 = 6_755_399_441_055_744.0;
 /// Centred closes of sizes outside this range (but 0) might overflow in the sums or vanish in the products.
 pub(super) const SIZES: std::ops::RangeInclusive<f64> = 1e-200..=1e200;
 
+/// A thread keeps its tile up to this size for the next question: fresh memory costs a page fault per 4 KB.
+const KEPT_BYTES: usize = 8 << 20;
+
+thread_local! {
+    static SPARE: Cell<Option<Box<Tile>>> = const { Cell::new(None) };
+}
+
 /// The filters' values on the bars of one tile.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Tile {
     pub(super) first_bar: usize,
     stride: usize,
@@ -37,25 +46,40 @@ pub(super) struct Tile {
 type Sums = [[Vec<f64>; MAX_LEVEL]; 2];
 
 impl Tile {
-    pub(super) fn new(plan: &Plan) -> Self {
+    /// The thread's tile, with room for the plan's rows; what an earlier question left in them is overwritten.
+    pub(super) fn take(plan: &Plan) -> Box<Self> {
+        let mut tile = SPARE.take().unwrap_or_default();
         let filters = plan.bounds.len();
         let longest = plan
             .classes
             .iter()
             .map(|class| class.block + class.run_up)
             .max();
-        let level = || vec![0.0; longest.unwrap_or(0)];
-        Self {
-            first_bar: 0,
-            stride: plan.tile,
-            values: vec![0.0; filters * plan.tile],
-            quick: vec![0; filters * plan.tile],
-            scales: vec![0.0; plan.tile / CELL],
-            staged_scale: 0.0,
-            staged_centre: Centre::default(),
-            closes: vec![0.0; plan.run_up + CELL],
-            sums: [(); 2].map(|()| [(); MAX_LEVEL].map(|()| level())),
+        tile.stride = plan.tile;
+        tile.values.resize(filters * plan.tile, 0.0);
+        tile.quick.resize(filters * plan.tile, 0);
+        tile.scales.resize(plan.tile / CELL, 0.0);
+        tile.closes.resize(plan.run_up + CELL, 0.0);
+        for level in tile.sums.iter_mut().flatten() {
+            level.resize(longest.unwrap_or(0), 0.0);
         }
+        tile
+    }
+
+    /// Gives the tile back to the thread.
+    pub(super) fn keep(self: Box<Self>) {
+        SPARE.set(Some(self));
+    }
+
+    /// Whether a tile of this plan may stay when the question is answered.
+    pub(super) fn is_kept(plan: &Plan) -> bool {
+        let per_bar = plan.bounds.len() * (size_of::<f64>() + size_of::<i16>());
+        per_bar * plan.tile <= KEPT_BYTES
+    }
+
+    /// Frees the thread's tile.
+    pub(super) fn forget() {
+        SPARE.set(None);
     }
 
     pub(super) fn values(&self, filter: usize) -> &[f64] {

@@ -10,23 +10,28 @@ use crate::diagnostics::Diagnostics;
 use crate::question::Question;
 
 /// Decided words of one tile, one run of words a combination.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Words {
     stride: usize,
     above: Vec<u64>,
+    /// Empty until a combination ties somewhere.
     ties: Vec<u64>,
     has_ties: Vec<bool>,
 }
 
 impl Words {
-    pub(super) fn new(plan: &Plan, combinations: usize) -> Self {
-        let stride = plan.tile / 64;
-        Self {
-            stride,
-            above: vec![0; stride * combinations],
-            ties: vec![0; stride * combinations],
-            has_ties: vec![false; combinations],
-        }
+    /// Makes room; sides of an earlier use stay until each run is filled anew.
+    pub(super) fn fit(&mut self, plan: &Plan, combinations: usize) {
+        self.stride = plan.tile / 64;
+        self.above.resize(self.stride * combinations, 0);
+        self.ties.clear();
+        self.has_ties.clear();
+        self.has_ties.resize(combinations, false);
+    }
+
+    /// The memory held.
+    pub(super) fn bytes(&self) -> usize {
+        (self.above.capacity() + self.ties.capacity()) * size_of::<u64>()
     }
 
     /// Hands the words of a combination to its writer.
@@ -37,30 +42,23 @@ impl Words {
         writer.write(first_bar / 64, &self.above[words], ties);
     }
 
-    /// The words of a combination, to fill anew.
-    fn run(&mut self, index: usize) -> Run<'_> {
-        let run = self.run_of(index);
-        if std::mem::take(run.has_ties) {
-            run.ties.fill(0);
+    /// The side words of a combination, to fill anew.
+    fn run(&mut self, index: usize) -> &mut [u64] {
+        if std::mem::take(&mut self.has_ties[index]) {
+            self.ties[index * self.stride..][..self.stride].fill(0);
         }
-        run
+        &mut self.above[index * self.stride..][..self.stride]
     }
 
-    fn run_of(&mut self, index: usize) -> Run<'_> {
-        let words = index * self.stride..(index + 1) * self.stride;
-        Run {
-            above: &mut self.above[words.clone()],
-            ties: &mut self.ties[words],
-            has_ties: &mut self.has_ties[index],
-        }
+    fn above(&mut self, index: usize, word: usize) -> &mut u64 {
+        &mut self.above[index * self.stride + word]
     }
-}
 
-/// The words of one combination.
-struct Run<'a> {
-    above: &'a mut [u64],
-    ties: &'a mut [u64],
-    has_ties: &'a mut bool,
+    fn tie(&mut self, index: usize, word: usize, bars: u64) {
+        self.ties.resize(self.above.len(), 0);
+        self.ties[index * self.stride + word] |= bars;
+        self.has_ties[index] = true;
+    }
 }
 
 /// What the decisions of a tile need.
@@ -113,25 +111,12 @@ impl<F: FnMut(usize, &Job, &Words)> WithLanes for Decide<'_, F> {
             open.clear();
             for (index, job) in jobs.iter().enumerate() {
                 let run = self.words.run(run(index));
-                self.context
-                    .compare(lanes, index, job, run.above, &mut open);
+                self.context.compare(lanes, index, job, run, &mut open);
             }
             for open in &open {
-                let job = &jobs[open.job];
-                if open.bars == u64::MAX && self.context.is_flat(job, open.word) {
-                    let run = self.words.run_of(run(open.job));
-                    run.tie(open.word, u64::MAX);
-                    self.diagnostics.record_flat(64);
-                    continue;
-                }
-                let unsure = self
-                    .context
-                    .look_closer(job, open, self.words.run_of(run(open.job)));
-                if unsure != 0 {
-                    let run = self.words.run_of(run(open.job));
-                    self.context
-                        .settle(job, open.word, unsure, run, self.diagnostics);
-                }
+                let (job, run) = (&jobs[open.job], run(open.job));
+                self.context
+                    .decide_open(job, open, run, self.words, self.diagnostics);
             }
             for (index, job) in jobs.iter().enumerate() {
                 (self.then)(run(index), job, self.words);
@@ -169,9 +154,29 @@ impl Context<'_> {
         }
     }
 
+    /// Decides the open bars of a word.
+    #[inline(always)]
+    fn decide_open(
+        self,
+        job: &Job,
+        open: &Open,
+        run: usize,
+        words: &mut Words,
+        diagnostics: &mut Diagnostics,
+    ) {
+        if open.bars == u64::MAX && self.is_flat(job, open.word) {
+            words.tie(run, open.word, u64::MAX);
+            return diagnostics.record_flat(64);
+        }
+        let unsure = self.look_closer(job, open, words.above(run, open.word));
+        if unsure != 0 {
+            self.settle(job, open.word, unsure, run, words, diagnostics);
+        }
+    }
+
     /// Decides the open bars of a word in `f64`, and returns those that stay open.
     #[inline(always)]
-    fn look_closer(self, job: &Job, open: &Open, run: Run<'_>) -> u64 {
+    fn look_closer(self, job: &Job, open: &Open, word: &mut u64) -> u64 {
         let bound = |filter| self.tile.bound(self.plan, filter, open.word);
         let bound = bound(job.fast) + bound(job.slow);
         let (fast, slow) = (self.tile.values(job.fast), self.tile.values(job.slow));
@@ -186,7 +191,7 @@ impl Context<'_> {
             let is_sure = (difference > bound) | (difference < -bound);
             unsure |= u64::from(!is_sure) << bit;
         }
-        run.above[open.word] = (run.above[open.word] & !open.bars) | above;
+        *word = (*word & !open.bars) | above;
         unsure
     }
 
@@ -217,7 +222,8 @@ impl Context<'_> {
         job: &Job,
         word: usize,
         open: u64,
-        run: Run<'_>,
+        run: usize,
+        words: &mut Words,
         diagnostics: &mut Diagnostics,
     ) {
         let base = self.tile.first_bar + word * 64;
@@ -230,7 +236,7 @@ impl Context<'_> {
             && self.are_ties(job, word, &predicate)
         {
             diagnostics.record_separated(open.count_ones().into());
-            return run.tie(word, open);
+            return words.tie(run, word, open);
         }
         let mut rest = open;
         while rest != 0 {
@@ -242,18 +248,10 @@ impl Context<'_> {
             }
             let decision = predicate.decide(bar);
             diagnostics.record(decision);
-            run.above[word] |= u64::from(decision.ordering.is_gt()) << bit;
+            *words.above(run, word) |= u64::from(decision.ordering.is_gt()) << bit;
             if decision.ordering.is_eq() {
-                run.ties[word] |= 1 << bit;
-                *run.has_ties = true;
+                words.tie(run, word, 1 << bit);
             }
         }
-    }
-}
-
-impl Run<'_> {
-    fn tie(self, word: usize, bars: u64) {
-        self.ties[word] |= bars;
-        *self.has_ties = true;
     }
 }

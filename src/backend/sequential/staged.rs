@@ -28,7 +28,9 @@ impl Tile {
         for &filter in &plan.staged {
             let evaluated = question.filters()[filter].evaluate_into(&closes, &mut values);
             evaluated.expect("both slices are equally long");
-            for (slot, value) in self.values_mut(filter).iter_mut().zip(&values[run_up..]) {
+            let (slots, past) = self.values_mut(filter).split_at_mut(count);
+            past.fill(0.0);
+            for (slot, value) in slots.iter_mut().zip(&values[run_up..]) {
                 // no NaN of the warm-up may spread to other rows through the reference row
                 *slot = if value.is_nan() { 0.0 } else { *value };
             }

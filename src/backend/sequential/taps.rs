@@ -26,106 +26,105 @@ pub(super) struct Tap {
     pub(super) coefficient: f64,
 }
 
-/// A reduced fraction; every operation is checked, and `None` sends the filter to the staged path.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Ratio {
-    numerator: i128,
+/// Terms over one common denominator; every operation is checked, and `None` sends the filter to the staged path.
+///
+/// One denominator for all needs a common divisor once a combination; reduced fractions, one for each of a hundred
+/// products, took a tenth of a whole sweep.
+#[derive(Debug)]
+struct Terms {
     denominator: i128,
+    numerators: BTreeMap<(usize, usize), i128>,
 }
-
-impl Ratio {
-    fn new(numerator: i128, denominator: i128) -> Self {
-        let common = numerator.gcd(&denominator).max(1);
-        Self {
-            numerator: numerator / common,
-            denominator: denominator / common,
-        }
-    }
-
-    fn times(self, other: Self) -> Option<Self> {
-        let a = Self::new(self.numerator, other.denominator);
-        let b = Self::new(other.numerator, self.denominator);
-        Some(Self {
-            numerator: a.numerator.checked_mul(b.numerator)?,
-            denominator: a.denominator.checked_mul(b.denominator)?,
-        })
-    }
-
-    fn plus(self, other: Self) -> Option<Self> {
-        let common = self.denominator.gcd(&other.denominator);
-        let (mine, theirs) = (other.denominator / common, self.denominator / common);
-        let left = self.numerator.checked_mul(mine)?;
-        let right = other.numerator.checked_mul(theirs)?;
-        let denominator = self.denominator.checked_mul(mine)?;
-        Some(Self::new(left.checked_add(right)?, denominator))
-    }
-}
-
-type Terms = BTreeMap<(usize, usize), Ratio>;
 
 /// Returns the taps of a tree of averages and combinations; `None` where it is too deep, too wide or holds a kernel.
 pub(super) fn compile(expr: &Expr) -> Option<Vec<Tap>> {
-    let terms = terms(expr)?;
+    let terms = Terms::of(expr)?;
     let taps: Vec<Tap> = terms
+        .numerators
         .iter()
-        .filter(|(_, ratio)| ratio.numerator != 0)
-        .map(|(&(level, lag), ratio)| Tap {
+        .filter(|&(_, &numerator)| numerator != 0)
+        .map(|(&(level, lag), &numerator)| Tap {
             level,
             lag,
-            coefficient: ratio.numerator as f64 / ratio.denominator as f64,
+            coefficient: numerator as f64 / terms.denominator as f64,
         })
         .collect();
     let fits = taps.len() <= MAX_TAPS && taps.iter().all(|tap| tap.level <= MAX_LEVEL);
     fits.then_some(taps)
 }
 
-fn terms(expr: &Expr) -> Option<Terms> {
-    match expr {
-        Expr::Close => Some(Terms::from([((0, 0), Ratio::new(1, 1))])),
-        Expr::Sma { period, of } => {
-            let scale = *period as i128;
-            let window = [((1, 0), (1, scale)), ((1, *period), (-1, scale))];
-            product(&window, &terms(of)?)
-        }
-        Expr::Wma { period, of } => {
-            let p = *period as i128;
-            let scale = p * (p + 1) / 2;
-            let (old, gone) = ((2, 1), (2, period + 1));
-            let window = [((1, 0), (p, scale)), (old, (-1, scale)), (gone, (1, scale))];
-            product(&window, &terms(of)?)
-        }
-        Expr::Fir { .. } => None,
-        Expr::Combination(parts) => {
-            let mut sum = Terms::new();
-            for (coefficient, of) in parts {
-                let coefficient = Ratio::new(i128::from(*coefficient), 1);
-                for (place, ratio) in terms(of)? {
-                    accumulate(&mut sum, place, ratio.times(coefficient)?)?;
-                }
+/// One term of a window: level and lag, and the numerator.
+type WindowTerm = ((usize, usize), i128);
+
+impl Terms {
+    fn of(expr: &Expr) -> Option<Self> {
+        match expr {
+            Expr::Close => Some(Self {
+                denominator: 1,
+                numerators: BTreeMap::from([((0, 0), 1)]),
+            }),
+            Expr::Sma { period, of } => {
+                let window = [((1, 0), 1), ((1, *period), -1)];
+                Self::of(of)?.through(&window, *period as i128)
             }
-            Some(sum)
+            Expr::Wma { period, of } => {
+                let p = *period as i128;
+                let window = [((1, 0), p), ((2, 1), -1), ((2, period + 1), 1)];
+                Self::of(of)?.through(&window, p * (p + 1) / 2)
+            }
+            Expr::Fir { .. } => None,
+            Expr::Combination(parts) => {
+                let mut sum = Self {
+                    denominator: 1,
+                    numerators: BTreeMap::new(),
+                };
+                for (coefficient, of) in parts {
+                    sum.add(i128::from(*coefficient), &Self::of(of)?)?;
+                }
+                Some(sum)
+            }
         }
+    }
+
+    /// Passes the terms through a window.
+    fn through(&self, window: &[WindowTerm], scale: i128) -> Option<Self> {
+        let mut numerators = BTreeMap::new();
+        for &((level, lag), outer) in window {
+            for (&(inner_level, inner_lag), &inner) in &self.numerators {
+                let place = (level + inner_level, lag + inner_lag);
+                accumulate(&mut numerators, place, outer.checked_mul(inner)?)?;
+            }
+        }
+        let denominator = self.denominator.checked_mul(scale)?;
+        (numerators.len() <= 4 * MAX_TAPS).then_some(Self {
+            denominator,
+            numerators,
+        })
+    }
+
+    /// Adds a multiple of other terms.
+    fn add(&mut self, coefficient: i128, other: &Self) -> Option<()> {
+        let common = self.denominator.gcd(&other.denominator);
+        let (mine, theirs) = (other.denominator / common, self.denominator / common);
+        for numerator in self.numerators.values_mut() {
+            *numerator = numerator.checked_mul(mine)?;
+        }
+        let scale = coefficient.checked_mul(theirs)?;
+        for (&place, numerator) in &other.numerators {
+            accumulate(&mut self.numerators, place, numerator.checked_mul(scale)?)?;
+        }
+        self.denominator = self.denominator.checked_mul(mine)?;
+        Some(())
     }
 }
 
-/// One term of a window: level and lag, numerator and denominator.
-type WindowTerm = ((usize, usize), (i128, i128));
-
-fn product(window: &[WindowTerm], inner: &Terms) -> Option<Terms> {
-    let mut out = Terms::new();
-    for &((level, lag), (numerator, denominator)) in window {
-        let outer = Ratio::new(numerator, denominator);
-        for (&(inner_level, inner_lag), &ratio) in inner {
-            let place = (level + inner_level, lag + inner_lag);
-            accumulate(&mut out, place, outer.times(ratio)?)?;
-        }
-    }
-    (out.len() <= 4 * MAX_TAPS).then_some(out)
-}
-
-fn accumulate(terms: &mut Terms, place: (usize, usize), ratio: Ratio) -> Option<()> {
-    let before = terms.get(&place).copied().unwrap_or(Ratio::new(0, 1));
-    terms.insert(place, before.plus(ratio)?);
+fn accumulate(
+    numerators: &mut BTreeMap<(usize, usize), i128>,
+    place: (usize, usize),
+    numerator: i128,
+) -> Option<()> {
+    let sum = numerators.entry(place).or_default();
+    *sum = sum.checked_add(numerator)?;
     Some(())
 }
 
