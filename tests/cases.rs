@@ -449,7 +449,7 @@ fn gv_05_the_best_row_alone_is_the_same_to_the_bit() {
 
 #[test]
 fn ms_01_a_large_grid_holds_no_table_of_combinations_by_bars() {
-    let walk = random_walk(20_000, 6).unwrap();
+    let walk = random_walk(130_708, 6).unwrap();
     let pairs: Vec<_> = (1..=200)
         .flat_map(|slow| (1..slow).map(move |fast| (fast, slow)))
         .map(|(fast, slow)| (Filter::sma(fast).unwrap(), Filter::sma(slow).unwrap()))
@@ -460,7 +460,7 @@ fn ms_01_a_large_grid_holds_no_table_of_combinations_by_bars() {
         .sweep(&walk, &grid, &Rules::default())
         .unwrap();
     assert!(sweep.rows.len() == 19_900 && sweep.rows.iter().all(|row| row.totals.trades > 50));
-    // a table of f64 would take 3.2 GB, one of bits 50 MB; the filters alone are 32 MB
+    // a table of f64 would take 20.8 GB, one of bits 325 MB; the filters alone are 209 MB
     if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
         let peak = status
             .lines()

@@ -152,3 +152,33 @@ fn reading_error(question: &Question<'_>, combination: usize) -> f64 {
     };
     roundings * UNIT_ROUNDOFF * size
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A few least numbers average to a fraction of one, which rounds away: no relative bound holds there.
+    #[test]
+    fn underflow_covers_what_the_relative_bound_does_not() {
+        let least = f64::from_bits(1);
+        let steps: Vec<u64> = (0..400).map(|bar| 1 + (bar * bar / 3) % 9).collect();
+        let closes: Vec<f64> = steps.iter().map(|&step| f64::from_bits(step)).collect();
+        for text in ["sma:7", "wma:9", "hma:16", "hma3:24"] {
+            let filter = &crate::parse_filters(text).unwrap()[0];
+            let values = filter.evaluate(&closes).unwrap();
+            let weights = filter.exact_weights().to_f64();
+            let window = weights.len();
+            let mut error = 0.0_f64;
+            for bar in window - 1..closes.len() {
+                let aged = weights.iter().zip(steps[..=bar].iter().rev());
+                let exact: f64 = aged.map(|(weight, &step)| weight * step as f64).sum();
+                error = error.max((values[bar] / least - exact).abs());
+            }
+            let relative = filter.relative_error_bound() * 9.0;
+            assert!(relative < 1e-10 && error > 0.3, "{filter}: {error}");
+            assert!(error * least <= underflow(window), "{filter}: {error}");
+        }
+        let counted = underflow(100) / (least * MAX_REGROWTH);
+        assert!((counted - 1_600.0).abs() < 1e-9, "{counted}");
+    }
+}
