@@ -1,5 +1,6 @@
 //! M2, sequential: one thread, every filter computed once a tile, in SIMD, no table of combinations x bars.
 
+mod blocks;
 mod bound;
 mod lanes;
 mod load;
@@ -8,6 +9,7 @@ mod plan;
 mod rows;
 mod sides;
 mod staged;
+mod steps;
 mod taps;
 
 use ndarray::Array2;

@@ -31,19 +31,37 @@ impl Found {
         sink: &mut dyn CrossoverSink,
     ) -> Side {
         let mut carry = u64::from(before == Side::Long);
+        // in a register: each word waits for the count of the one before
+        let mut count = self.count;
         for (index, &word) in words.iter().enumerate() {
-            self.push_word(base + 64 * index as u32, word ^ ((word << 1) | carry), sink);
+            let changes = word ^ ((word << 1) | carry);
             carry = word >> 63;
+            count += self.write(count, base + 64 * index as u32, changes);
+            if count > Self::CAPACITY - 64 {
+                self.count = count;
+                self.flush(sink);
+                count = 0;
+            }
         }
+        self.count = count;
         Side::of(carry != 0)
     }
 
-    /// Adds the bars of the set bits. Four are always written and the count moves on by those that exist: a word holds
+    /// Adds the bars of the set bits.
+    #[inline(always)]
+    pub(super) fn push_word(&mut self, base: u32, changes: u64, sink: &mut dyn CrossoverSink) {
+        self.count += self.write(self.count, base, changes);
+        if self.count > Self::CAPACITY - 64 {
+            self.flush(sink);
+        }
+    }
+
+    /// Writes the bars of the set bits from a slot on, and returns their number. Four are always written: a word holds
     /// two on average, and a loop that ends where they do mispredicts once a word.
     #[inline(always)]
-    pub(super) fn push_word(&mut self, base: u32, mut changes: u64, sink: &mut dyn CrossoverSink) {
+    fn write(&mut self, first: usize, base: u32, mut changes: u64) -> usize {
         let changed = changes.count_ones() as usize;
-        let (room, _) = self.bars[self.count..]
+        let (room, _) = self.bars[first..]
             .split_first_chunk_mut::<64>()
             .expect("64 slots are kept free");
         for slot in room.iter_mut().take(4) {
@@ -53,10 +71,7 @@ impl Found {
         if changes != 0 {
             rest(room, base, changes);
         }
-        self.count += changed;
-        if self.count > Self::CAPACITY - 64 {
-            self.flush(sink);
-        }
+        changed
     }
 
     #[inline(never)]

@@ -2,6 +2,8 @@
 // A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
 #![allow(clippy::inline_always)]
 
+use pulp::{Simd, WithSimd};
+
 use super::found::Found;
 use crate::error::{Error, Result};
 
@@ -133,10 +135,11 @@ impl<'a> SideWriter<'a> {
         let skipped = (self.next_word - first_word).min(above.len());
         let (above, ties) = (&above[skipped..], ties.map(|ties| &ties[skipped..]));
         // population counts and bit scans are slow without the instructions that this switches on
-        self.arch.dispatch(
-            #[inline(always)]
-            || self.write_words(above, ties),
-        );
+        self.arch.dispatch(Write {
+            writer: self,
+            above,
+            ties,
+        });
     }
 
     #[inline(always)]
@@ -220,6 +223,22 @@ impl<'a> SideWriter<'a> {
             bar: self.gap_at.unwrap_or(self.next_word) * 64,
             reason: "sides from here on were not written; write every word in order".to_owned(),
         })
+    }
+}
+
+/// Whole words to write. A closure in its place is not inlined, and gets none of the instructions.
+struct Write<'w, 'a> {
+    writer: &'w mut SideWriter<'a>,
+    above: &'w [u64],
+    ties: Option<&'w [u64]>,
+}
+
+impl WithSimd for Write<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        self.writer.write_words(self.above, self.ties);
     }
 }
 

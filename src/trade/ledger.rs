@@ -2,6 +2,8 @@
 // A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
 #![allow(clippy::inline_always)]
 
+use pulp::{Simd, WithSimd};
+
 use super::{Position, Trade, pnl_pct};
 use crate::crossover::{CrossoverSink, Side};
 use crate::rules::Rules;
@@ -34,6 +36,7 @@ pub struct Totals {
 pub(crate) struct Ledger<'a> {
     position: Position<'a>,
     totals: Totals,
+    arch: pulp::Arch,
 }
 
 impl<'a> Ledger<'a> {
@@ -41,6 +44,7 @@ impl<'a> Ledger<'a> {
         Self {
             position: Position::new(closes, rules),
             totals: Totals::default(),
+            arch: pulp::Arch::new(),
         }
     }
 
@@ -81,45 +85,71 @@ impl CrossoverSink for Ledger<'_> {
         let (Some(&last), Some(side)) = (bars.last(), self.position.side) else {
             return;
         };
-        let mut sign = side.sign();
-        for batch in bars.chunks(BATCH) {
-            self.add_batch(batch, sign);
-            self.position.entry_bar = batch.last().copied();
-            sign = if batch.len() % 2 == 0 { sign } else { -sign };
-        }
+        self.arch.dispatch(Turns {
+            closes: self.position.closes,
+            fee_pct: self.position.fee_pct,
+            entry_bar: self.position.entry_bar.unwrap_or(last),
+            sign: side.sign(),
+            bars,
+            totals: &mut self.totals,
+        });
         self.position.entry_bar = Some(last);
-        self.position.side = Some(if sign > 0.0 { Side::Long } else { Side::Short });
+        if bars.len() % 2 == 1 {
+            self.position.side = Some(side.opposite());
+        }
     }
 }
 
 /// Trades whose divisions are done side by side.
-const BATCH: usize = 16;
+const BATCH: usize = 8;
 
-impl Ledger<'_> {
+/// A run of trades, each of which begins where the one before ends.
+struct Turns<'t> {
+    closes: &'t [f64],
+    fee_pct: f64,
+    entry_bar: u32,
+    /// The side of the first.
+    sign: f64,
+    /// Where they end.
+    bars: &'t [u32],
+    totals: &'t mut Totals,
+}
+
+impl WithSimd for Turns<'_> {
+    type Output = ();
+
     #[inline(always)]
-    fn add_batch(&mut self, bars: &[u32], sign: f64) {
-        let closes = self.position.closes;
-        let price = |bar: &u32| closes[*bar as usize];
-        let (entry, last) = (self.position.entry_bar.as_ref(), bars.last());
-        // an unused slot is a trade without a move, which is no win
-        let mut prices = [last.map_or(1.0, price); BATCH + 1];
-        prices[0] = entry.map_or(1.0, price);
-        for (slot, bar) in prices[1..].iter_mut().zip(bars) {
-            *slot = price(bar);
+    fn with_simd<S: Simd>(self, _: S) {
+        let price = |bar: u32| self.closes[bar as usize];
+        let mut entry = price(self.entry_bar);
+        let (batches, rest) = self.bars.as_chunks::<BATCH>();
+        let (mut sum, mut wins) = (self.totals.pnl_pct, 0);
+        let signs: [f64; BATCH] =
+            std::array::from_fn(|i| if i % 2 == 0 { self.sign } else { -self.sign });
+        for bars in batches {
+            let exits = bars.map(price);
+            let mut entries = [entry; BATCH];
+            entries[1..].copy_from_slice(&exits[..BATCH - 1]);
+            entry = exits[BATCH - 1];
+            let mut pnl = [0.0; BATCH];
+            for i in 0..BATCH {
+                pnl[i] = pnl_pct(signs[i], entries[i], exits[i], self.fee_pct);
+            }
+            wins += pnl.iter().map(|&pnl| u64::from(pnl > 0.0)).sum::<u64>();
+            for pnl in pnl {
+                sum += pnl;
+            }
         }
-        let fee = self.position.fee_pct;
-        let mut pnl = [0.0; BATCH];
-        for pair in 0..BATCH / 2 {
-            let (first, second) = (2 * pair, 2 * pair + 1);
-            pnl[first] = pnl_pct(sign, prices[first], prices[first + 1], fee);
-            pnl[second] = pnl_pct(-sign, prices[second], prices[second + 1], fee);
+        for (sign, &bar) in signs.iter().zip(rest) {
+            let exit = price(bar);
+            let pnl = pnl_pct(*sign, entry, exit, self.fee_pct);
+            wins += u64::from(pnl > 0.0);
+            sum += pnl;
+            entry = exit;
         }
-        let wins = pnl.iter().map(|&pnl| u64::from(pnl > 0.0));
-        self.totals.wins += wins.sum::<u64>();
-        for pnl in &pnl[..bars.len()] {
-            self.totals.pnl_pct += pnl;
-        }
-        self.totals.trades += bars.len() as u64;
+        self.totals.pnl_pct = sum;
+        self.totals.wins += wins;
+        self.totals.trades += self.bars.len() as u64;
     }
 }
 

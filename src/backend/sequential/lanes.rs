@@ -4,13 +4,26 @@
 
 use pulp::{Simd, WithSimd};
 
+use super::blocks::{BLOCKS, Row};
+use super::steps::Scale;
+
 /// Fixed-point rows hold rounded values, so two that differ by this many steps are truly apart by one step or more.
 const APART: i16 = 2;
 
 /// An instruction set that engine M2 has kernels for.
-pub(crate) trait Lanes: Simd {
+pub(super) trait Lanes: Simd {
     /// Compares 64 bars in fixed point: bits where fast is greater, and whether some bar is too close to call.
     fn quick_word(self, fast: &[i16; 64], slow: &[i16; 64]) -> (u64, bool);
+
+    /// Rounds distances to whole steps, cut at [`LARGEST_STEP`](super::steps::LARGEST_STEP), and lays those of four bars
+    /// side by side: 64 bits a block, the first bar lowest.
+    fn pack(self, values: &[Row; 4], reference: &[Row; 4], scale: Scale) -> [u64; BLOCKS];
+
+    /// Turns rows into columns.
+    #[inline(always)]
+    fn transpose(self, rows: &[[u64; 8]; 8]) -> [[u64; 8]; 8] {
+        std::array::from_fn(|column| rows.map(|row| row[column]))
+    }
 }
 
 /// Bits of the bars that are too close to call in fixed point.
@@ -43,7 +56,7 @@ pub enum SimdPath {
 }
 
 /// Work generic over the instruction set.
-pub(crate) trait WithLanes {
+pub(super) trait WithLanes {
     /// What it returns.
     type Output;
 
@@ -66,7 +79,7 @@ impl SimdPath {
     }
 
     /// Runs the work compiled for this instruction set.
-    pub(crate) fn run<W: WithLanes>(self, work: W) -> W::Output {
+    pub(super) fn run<W: WithLanes>(self, work: W) -> W::Output {
         match self {
             Self::Scalar(lanes) => vectorized(lanes, work),
             #[cfg(target_arch = "x86_64")]
@@ -128,7 +141,19 @@ fn gather_bits(flags: &[u8; 64]) -> u64 {
 
 /// The kernels in plain Rust, which the compiler vectorises where it can.
 mod portable {
-    use super::{APART, gather_bits};
+    use super::{APART, BLOCKS, Row, Scale, gather_bits};
+
+    #[inline(always)]
+    pub(super) fn pack(values: &[Row; 4], reference: &[Row; 4], scale: Scale) -> [u64; BLOCKS] {
+        let mut units = [0; BLOCKS];
+        for bar in 0..4 {
+            for block in 0..BLOCKS {
+                let distance = values[bar].0[block] - reference[bar].0[block];
+                units[block] |= scale.steps(distance) << (16 * bar);
+            }
+        }
+        units
+    }
 
     #[inline(always)]
     pub(super) fn quick_word(fast: &[i16; 64], slow: &[i16; 64]) -> (u64, bool) {
@@ -145,6 +170,11 @@ mod portable {
 
 impl Lanes for pulp::Scalar {
     #[inline(always)]
+    fn pack(self, values: &[Row; 4], reference: &[Row; 4], scale: Scale) -> [u64; BLOCKS] {
+        portable::pack(values, reference, scale)
+    }
+
+    #[inline(always)]
     fn quick_word(self, fast: &[i16; 64], slow: &[i16; 64]) -> (u64, bool) {
         portable::quick_word(fast, slow)
     }
@@ -153,6 +183,11 @@ impl Lanes for pulp::Scalar {
 #[cfg(target_arch = "aarch64")]
 impl Lanes for pulp::aarch64::Neon {
     #[inline(always)]
+    fn pack(self, values: &[Row; 4], reference: &[Row; 4], scale: Scale) -> [u64; BLOCKS] {
+        portable::pack(values, reference, scale)
+    }
+
+    #[inline(always)]
     fn quick_word(self, fast: &[i16; 64], slow: &[i16; 64]) -> (u64, bool) {
         portable::quick_word(fast, slow)
     }
@@ -160,12 +195,12 @@ impl Lanes for pulp::aarch64::Neon {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use std::arch::x86_64::{__m256i, __m512i};
+    use std::arch::x86_64::{__m256d, __m256i, __m512d, __m512i};
 
     use pulp::cast;
     use pulp::x86::{V3, V4};
 
-    use super::{APART, Lanes};
+    use super::{APART, BLOCKS, Lanes, Row, Scale};
 
     impl Lanes for V4 {
         /// A difference lies strictly within `APART` where it, moved up by `APART - 1`, is at most twice that, unsigned.
@@ -186,9 +221,95 @@ mod x86 {
             let below = u64::from(below_low) | (u64::from(below_high) << 32);
             (!below, open != 0)
         }
+
+        /// Cut by the lesser size with the sign of the distance; the sum with the rounder leaves the steps in the low bits.
+        #[inline(always)]
+        fn pack(self, values: &[Row; 4], reference: &[Row; 4], scale: Scale) -> [u64; BLOCKS] {
+            const LESSER_SIZE: i32 = 0b0010;
+            let limit: __m512d = cast([scale.largest; BLOCKS]);
+            let inverse: __m512d = cast([scale.inverse; BLOCKS]);
+            let rounder: __m512d = cast([Scale::ROUNDER; BLOCKS]);
+            let step = |bar: usize| -> __m512i {
+                let (value, reference) = (cast(values[bar].0), cast(reference[bar].0));
+                let distance = self.avx512f._mm512_sub_pd(value, reference);
+                let cut = self
+                    .avx512dq
+                    ._mm512_range_pd::<LESSER_SIZE>(distance, limit);
+                cast(self.avx512f._mm512_fmadd_pd(cut, inverse, rounder))
+            };
+            let second = self.avx512f._mm512_slli_epi64::<16>(step(1));
+            let third = self.avx512f._mm512_slli_epi64::<32>(step(2));
+            let fourth = self.avx512f._mm512_slli_epi64::<48>(step(3));
+            let pair = self
+                .avx512bw
+                ._mm512_mask_blend_epi16(0x2222_2222, step(0), second);
+            let three = self
+                .avx512bw
+                ._mm512_mask_blend_epi16(0x4444_4444, pair, third);
+            cast(
+                self.avx512bw
+                    ._mm512_mask_blend_epi16(0x8888_8888, three, fourth),
+            )
+        }
+
+        /// Three rounds: neighbouring rows, pairs, and fours; each register is read and written whole.
+        #[inline(always)]
+        fn transpose(self, rows: &[[u64; 8]; 8]) -> [[u64; 8]; 8] {
+            let rows: [__m512i; 8] = cast(*rows);
+            let even = |i: usize| self.avx512f._mm512_unpacklo_epi64(rows[i], rows[i + 1]);
+            let odd = |i: usize| self.avx512f._mm512_unpackhi_epi64(rows[i], rows[i + 1]);
+            let evens = fours(self, [even(0), even(2), even(4), even(6)]);
+            let odds = fours(self, [odd(0), odd(2), odd(4), odd(6)]);
+            cast([
+                evens[0], odds[0], evens[1], odds[1], evens[2], odds[2], evens[3], odds[3],
+            ])
+        }
+    }
+
+    /// Of pairs of rows, each with its columns `c` and `c + 1` side by side, the columns of all rows: each second one.
+    #[inline(always)]
+    fn fours(lanes: V4, pairs: [__m512i; 4]) -> [__m512i; 4] {
+        const FIRST: i32 = 0b10_00_10_00;
+        const SECOND: i32 = 0b11_01_11_01;
+        let first = |a, b| lanes.avx512f._mm512_shuffle_i64x2::<FIRST>(a, b);
+        let second = |a, b| lanes.avx512f._mm512_shuffle_i64x2::<SECOND>(a, b);
+        let [a, b, c, d] = pairs;
+        let (low, high) = ([first(a, b), first(c, d)], [second(a, b), second(c, d)]);
+        [
+            first(low[0], low[1]),
+            first(high[0], high[1]),
+            second(low[0], low[1]),
+            second(high[0], high[1]),
+        ]
     }
 
     impl Lanes for V3 {
+        /// As for AVX-512, half a row at a time.
+        #[inline(always)]
+        fn pack(self, values: &[Row; 4], reference: &[Row; 4], scale: Scale) -> [u64; BLOCKS] {
+            let limit: __m256d = cast([scale.largest; 4]);
+            let least: __m256d = cast([-scale.largest; 4]);
+            let inverse: __m256d = cast([scale.inverse; 4]);
+            let rounder: __m256d = cast([Scale::ROUNDER; 4]);
+            let half = |half: usize| -> __m256i {
+                let step = |bar: usize| -> __m256i {
+                    let value: [__m256d; 2] = cast(values[bar].0);
+                    let reference: [__m256d; 2] = cast(reference[bar].0);
+                    let distance = self.avx._mm256_sub_pd(value[half], reference[half]);
+                    let cut = self.avx._mm256_max_pd(distance, least);
+                    let cut = self.avx._mm256_min_pd(cut, limit);
+                    cast(self.fma._mm256_fmadd_pd(cut, inverse, rounder))
+                };
+                let second = self.avx2._mm256_slli_epi64::<16>(step(1));
+                let third = self.avx2._mm256_slli_epi64::<32>(step(2));
+                let fourth = self.avx2._mm256_slli_epi64::<48>(step(3));
+                let pair = self.avx2._mm256_blend_epi16::<0b0010_0010>(step(0), second);
+                let three = self.avx2._mm256_blend_epi16::<0b0100_0100>(pair, third);
+                self.avx2._mm256_blend_epi16::<0b1000_1000>(three, fourth)
+            };
+            cast([half(0), half(1)])
+        }
+
         /// Packing puts the halves of two registers in the order 0 2 1 3, which the permutation undoes.
         #[inline(always)]
         fn quick_word(self, fast: &[i16; 64], slow: &[i16; 64]) -> (u64, bool) {

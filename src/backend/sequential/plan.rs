@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::bound::Growth;
-use super::taps::{self, Tap};
+use super::taps::{self, Tap, Taps};
 use crate::crossover::SideWriter;
 use crate::filter::{Filter, UNIT_ROUNDOFF};
 use crate::question::Question;
@@ -11,21 +11,17 @@ use crate::question::Question;
 /// Bars that share a centre and a quantum; anchored at multiples of itself, so that no result depends on the tiling.
 pub(super) const CELL: usize = 512;
 
-/// Blocks of prefix sums: bars of a block and of the run-up before it, for ever longer windows.
-const SHAPES: [(usize, usize); 6] = [
-    (64, 32),
-    (64, 64),
-    (128, 128),
-    (256, 256),
-    (256, 512),
-    (512, 1024),
-];
+/// Bars of a block, whose prefix sums begin a run-up before it: a word of sides.
+pub(super) const BLOCK: usize = 64;
 
-/// The error recurrences of each shape: the same for every question.
-static GROWTHS: LazyLock<[Growth; SHAPES.len()]> =
-    LazyLock::new(|| SHAPES.map(|(block, run_up)| Growth::over(block + run_up)));
+/// Bars of the run-up, for ever longer windows.
+const RUN_UPS: [usize; 6] = [32, 64, 128, 256, 512, 1024];
 
-/// A filter goes to the longest block that keeps its error below this share of the largest centred close: averages
+/// The error recurrences of each run-up: the same for every question.
+static GROWTHS: LazyLock<[Growth; RUN_UPS.len()]> =
+    LazyLock::new(|| RUN_UPS.map(|run_up| Growth::over(run_up + BLOCK)));
+
+/// A filter goes to the longest run-up that keeps its error below this share of the largest centred close: averages
 /// of one grid lie some hundredths of it apart, so that about one bar in a hundred thousand stays undecided.
 const GOOD_BOUND: f64 = 2e-6;
 
@@ -41,12 +37,12 @@ const STAGED_BYTES: usize = 256 << 20;
 /// Slow rows that are compared with one fast row after the other while they stay in the first-level cache.
 const SLOW_GROUP: usize = 16;
 
-/// Prefix sums that restart every `block` bars, `run_up` bars ahead of the block.
+/// Filters that read the same prefix sums, which begin `run_up` bars ahead of each block.
 #[derive(Debug)]
 pub(super) struct Class {
-    pub(super) block: usize,
     pub(super) run_up: usize,
-    pub(super) levels: usize,
+    /// How often the closes are summed.
+    pub(super) level: usize,
     pub(super) rows: Vec<TapRow>,
 }
 
@@ -107,8 +103,9 @@ impl Plan {
             .enumerate()
             .map(|(index, filter)| (index, taps::compile(filter.expr())))
             .collect();
-        // the longest windows open their shapes first, and shorter ones join where that is accurate enough
-        compiled.sort_by_key(|(_, taps)| std::cmp::Reverse(longest_lag(taps.as_deref())));
+        // the longest windows open their classes first, and shorter ones join where that is accurate enough
+        let longest_lag = |taps: &Option<Taps>| taps.as_ref().map_or(0, Taps::longest_lag);
+        compiled.sort_by_key(|(_, taps)| std::cmp::Reverse(longest_lag(taps)));
         for (index, taps) in compiled {
             plan.place(index, &filters[index], taps);
         }
@@ -122,27 +119,23 @@ impl Plan {
         plan
     }
 
-    /// The longest shape in use that is accurate enough, else the most accurate one, else stage by stage.
-    fn place(&mut self, index: usize, filter: &Filter, compiled: Option<Vec<Tap>>) {
-        let longest = longest_lag(compiled.as_deref());
-        let holds = |shape: &usize| SHAPES[*shape].1 >= longest;
-        let shapes: Vec<usize> = (0..SHAPES.len()).filter(holds).collect();
-        let (Some(taps), Some(&shortest)) = (compiled, shapes.first()) else {
+    /// The longest run-up in use that is accurate enough, else the most accurate one, else stage by stage.
+    fn place(&mut self, index: usize, filter: &Filter, compiled: Option<Taps>) {
+        let longest = compiled.as_ref().map_or(0, Taps::longest_lag);
+        let holds = |which: &usize| RUN_UPS[*which] >= longest;
+        let run_ups: Vec<usize> = (0..RUN_UPS.len()).filter(holds).collect();
+        let (Some(taps), Some(&shortest)) = (compiled, run_ups.first()) else {
             return self.place_staged(index, filter);
         };
-        let shared = shapes.iter().rev().find(|&&shape| {
-            let (block, run_up) = SHAPES[shape];
-            let is_used = self
-                .classes
-                .iter()
-                .any(|class| (class.block, class.run_up) == (block, run_up));
-            is_used && GROWTHS[shape].bound(filter, &taps) <= GOOD_BOUND
+        let shared = run_ups.iter().rev().find(|&&which| {
+            self.find(RUN_UPS[which], taps.level).is_some()
+                && GROWTHS[which].bound(filter, &taps) <= GOOD_BOUND
         });
-        let shape = *shared.unwrap_or(&shortest);
-        self.bounds[index] = GROWTHS[shape].bound(filter, &taps);
-        self.class(SHAPES[shape]).add(TapRow {
+        let which = *shared.unwrap_or(&shortest);
+        self.bounds[index] = GROWTHS[which].bound(filter, &taps);
+        self.class(RUN_UPS[which], taps.level).rows.push(TapRow {
             filter: index,
-            taps,
+            taps: taps.taps,
         });
     }
 
@@ -158,14 +151,16 @@ impl Plan {
         self.is_staged[index] = true;
     }
 
-    fn class(&mut self, (block, run_up): (usize, usize)) -> &mut Class {
-        let is_same = |class: &Class| (class.block, class.run_up) == (block, run_up);
-        let found = self.classes.iter().position(is_same);
-        let index = found.unwrap_or_else(|| {
+    fn find(&self, run_up: usize, level: usize) -> Option<usize> {
+        let is_same = |class: &Class| (class.run_up, class.level) == (run_up, level);
+        self.classes.iter().position(is_same)
+    }
+
+    fn class(&mut self, run_up: usize, level: usize) -> &mut Class {
+        let index = self.find(run_up, level).unwrap_or_else(|| {
             self.classes.push(Class {
-                block,
                 run_up,
-                levels: 0,
+                level,
                 rows: Vec::new(),
             });
             self.classes.len() - 1
@@ -213,17 +208,4 @@ fn median_window(filters: &[Filter]) -> usize {
     let mut order: Vec<usize> = (0..filters.len()).collect();
     order.sort_by_key(|&filter| filters[filter].warm_up());
     order[filters.len() / 2]
-}
-
-fn longest_lag(taps: Option<&[Tap]>) -> usize {
-    let lags = taps.unwrap_or_default().iter().map(|tap| tap.lag);
-    lags.max().unwrap_or(0)
-}
-
-impl Class {
-    fn add(&mut self, row: TapRow) {
-        let deepest = row.taps.iter().map(|tap| tap.level).max().unwrap_or(0);
-        self.levels = self.levels.max(deepest);
-        self.rows.push(row);
-    }
 }

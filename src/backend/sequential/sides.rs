@@ -136,15 +136,14 @@ impl Context<'_> {
         words: &mut [u64],
         open: &mut Vec<Open>,
     ) {
-        let fast = self.tile.quick(job.fast).as_chunks::<64>().0;
-        let slow = self.tile.quick(job.slow).as_chunks::<64>().0;
+        let (fast, slow) = (self.tile.quick(job.fast), self.tile.quick(job.slow));
         let count = (self.question.series().bars() - self.tile.first_bar).div_ceil(64);
         let pairs = fast.iter().zip(slow).take(count);
         for (word, ((fast, slow), above)) in pairs.zip(words).enumerate() {
             let is_open;
-            (*above, is_open) = lanes.quick_word(fast, slow);
+            (*above, is_open) = lanes.quick_word(&fast.0, &slow.0);
             if is_open {
-                let bars = open_bars(fast, slow);
+                let bars = open_bars(&fast.0, &slow.0);
                 open.push(Open {
                     job: index,
                     word,
@@ -179,14 +178,15 @@ impl Context<'_> {
     fn look_closer(self, job: &Job, open: &Open, word: &mut u64) -> u64 {
         let bound = |filter| self.tile.bound(self.plan, filter, open.word);
         let bound = bound(job.fast) + bound(job.slow);
-        let (fast, slow) = (self.tile.values(job.fast), self.tile.values(job.slow));
+        let (fast, lane) = self.tile.values(job.fast, open.word);
+        let (slow, _) = self.tile.values(job.slow, open.word);
         let (mut above, mut unsure) = (0, 0);
         let mut rest = open.bars;
         while rest != 0 {
             let bit = rest.trailing_zeros();
             rest &= rest - 1;
-            let bar = open.word * 64 + bit as usize;
-            let difference = fast[bar] - slow[bar];
+            let bar = bit as usize;
+            let difference = fast[bar].0[lane] - slow[bar].0[lane];
             above |= u64::from(difference > bound) << bit;
             let is_sure = (difference > bound) | (difference < -bound);
             unsure |= u64::from(!is_sure) << bit;

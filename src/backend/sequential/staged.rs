@@ -2,8 +2,9 @@
 // A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
 #![allow(clippy::inline_always)]
 
+use super::blocks::Row;
 use super::load::{Centre, load};
-use super::plan::Plan;
+use super::plan::{BLOCK, CELL, Plan};
 use super::rows::{SIZES, Tile};
 use crate::question::Question;
 
@@ -28,27 +29,25 @@ impl Tile {
         for &filter in &plan.staged {
             let evaluated = question.filters()[filter].evaluate_into(&closes, &mut values);
             evaluated.expect("both slices are equally long");
-            let (slots, past) = self.values_mut(filter).split_at_mut(count);
-            past.fill(0.0);
-            for (slot, value) in slots.iter_mut().zip(&values[run_up..]) {
+            let cells = self.values_mut(filter);
+            cells.fill([Row::default(); BLOCK]);
+            for (bar, value) in values[run_up..].iter().enumerate() {
                 // no NaN of the warm-up may spread to other rows through the reference row
-                *slot = if value.is_nan() { 0.0 } else { *value };
+                if !value.is_nan() {
+                    let row = &mut cells[bar / CELL][bar % BLOCK];
+                    row.0[bar % CELL / BLOCK] = *value;
+                }
             }
         }
     }
 
     /// Moves the staged values of a cell from the tile's centre to the cell's.
     #[inline(always)]
-    pub(super) fn recentre_staged(
-        &mut self,
-        plan: &Plan,
-        cell: std::ops::Range<usize>,
-        centre: Centre,
-    ) {
+    pub(super) fn recentre_staged(&mut self, plan: &Plan, cell: usize, centre: Centre) {
         let offset = centre.minus(self.staged_centre);
         for &filter in &plan.staged {
-            for value in &mut self.values_mut(filter)[cell.clone()] {
-                *value -= offset;
+            for row in &mut self.values_mut(filter)[cell] {
+                row.0.iter_mut().for_each(|value| *value -= offset);
             }
         }
     }

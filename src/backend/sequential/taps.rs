@@ -3,7 +3,8 @@
 //! With `S` the prefix sum and `z` the delay of one bar, the windowed averages are
 //! `Sma(p) = (S - z^p S) / p` and `Wma(p) = (p S - z S^2 + z^(p+1) S^2) * 2 / (p (p+1))`: the newest close is
 //! counted `p` times, and one time less for every older one. Such expressions multiply like polynomials, so a tree of
-//! averages is one short sum of `coefficient * S^level[bar - lag]`: an HMA has 11 terms, whatever its period.
+//! averages is one short sum of `coefficient * S^level[bar - lag]`. A lower level is a difference of a higher one,
+//! `S^k = (1 - z) S^(k+1)`, so one level is enough: an HMA has 11 taps on `S^4`, whatever its period.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +18,27 @@ pub(super) const MAX_LEVEL: usize = 4;
 /// More terms than this cost more than evaluating the tree stage by stage.
 const MAX_TAPS: usize = 24;
 
-/// One term: `coefficient * S^level[bar - lag]`, where level 0 is the close.
+/// One tap: `coefficient * S^level[bar - lag]`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Tap {
-    pub(super) level: usize,
     pub(super) lag: usize,
     /// Within three roundings of the exact quotient.
     pub(super) coefficient: f64,
+}
+
+/// A filter as taps on one level of prefix sums, where level 0 is the close.
+#[derive(Debug)]
+pub(super) struct Taps {
+    pub(super) level: usize,
+    pub(super) taps: Vec<Tap>,
+    /// The same filter as taps on all levels, the level before each: what bounds its error.
+    pub(super) terms: Vec<(usize, Tap)>,
+}
+
+impl Taps {
+    pub(super) fn longest_lag(&self) -> usize {
+        self.taps.iter().map(|tap| tap.lag).max().unwrap_or(0)
+    }
 }
 
 /// Terms over one common denominator; every operation is checked, and `None` sends the filter to the staged path.
@@ -37,20 +52,17 @@ struct Terms {
 }
 
 /// Returns the taps of a tree of averages and combinations; `None` where it is too deep, too wide or holds a kernel.
-pub(super) fn compile(expr: &Expr) -> Option<Vec<Tap>> {
+pub(super) fn compile(expr: &Expr) -> Option<Taps> {
     let terms = Terms::of(expr)?;
-    let taps: Vec<Tap> = terms
-        .numerators
-        .iter()
-        .filter(|&(_, &numerator)| numerator != 0)
-        .map(|(&(level, lag), &numerator)| Tap {
-            level,
-            lag,
-            coefficient: numerator as f64 / terms.denominator as f64,
-        })
-        .collect();
-    let fits = taps.len() <= MAX_TAPS && taps.iter().all(|tap| tap.level <= MAX_LEVEL);
-    fits.then_some(taps)
+    let levels = terms.numerators.keys().map(|&(level, _)| level);
+    let level = levels.max().unwrap_or(0);
+    let taps = terms.at_level(level)?;
+    let found = Taps {
+        level,
+        taps: taps.taps().map(|(_, tap)| tap).collect(),
+        terms: terms.taps().collect(),
+    };
+    (found.taps.len() <= MAX_TAPS && level <= MAX_LEVEL).then_some(found)
 }
 
 /// One term of a window: level and lag, and the numerator.
@@ -84,6 +96,34 @@ impl Terms {
                 Some(sum)
             }
         }
+    }
+
+    /// The terms that are not 0, as quotients.
+    fn taps(&self) -> impl Iterator<Item = (usize, Tap)> {
+        let terms = self.numerators.iter();
+        let terms = terms.filter(|&(_, &numerator)| numerator != 0);
+        terms.map(|(&(level, lag), &numerator)| {
+            let coefficient = numerator as f64 / self.denominator as f64;
+            (level, Tap { lag, coefficient })
+        })
+    }
+
+    /// The same terms on one level at or above all of theirs.
+    fn at_level(&self, top: usize) -> Option<Self> {
+        let mut numerators = BTreeMap::new();
+        for (&(level, lag), &numerator) in &self.numerators {
+            // (1 - z)^rise, term by term
+            let mut binomial = numerator;
+            let rise = top - level;
+            for age in 0..=rise {
+                accumulate(&mut numerators, (top, lag + age), binomial)?;
+                binomial = binomial.checked_mul(-((rise - age) as i128))? / (age as i128 + 1);
+            }
+        }
+        Some(Self {
+            denominator: self.denominator,
+            numerators,
+        })
     }
 
     /// Passes the terms through a window.
@@ -158,14 +198,23 @@ mod tests {
             for age in 0..window {
                 let bar = window + age;
                 let value: f64 = taps
+                    .taps
                     .iter()
                     .filter(|tap| tap.lag <= bar)
-                    .map(|tap| tap.coefficient * levels[tap.level][bar - tap.lag])
+                    .map(|tap| tap.coefficient * levels[taps.level][bar - tap.lag])
+                    .sum();
+                let terms = taps.terms.iter().filter(|(_, tap)| tap.lag <= bar);
+                let by_levels: f64 = terms
+                    .map(|(level, tap)| tap.coefficient * levels[*level][bar - tap.lag])
                     .sum();
                 let expected = weights[window - 1 - age];
                 assert!(
                     (value - expected).abs() < 1e-11,
                     "{filter} age {age}: {value} {expected}"
+                );
+                assert!(
+                    (by_levels - expected).abs() < 1e-11,
+                    "{filter} age {age}: {by_levels} {expected}"
                 );
             }
         }
@@ -173,7 +222,7 @@ mod tests {
 
     #[test]
     fn hull_averages_have_few_taps() {
-        let count = |filter: Filter| compile(filter.expr()).unwrap().len();
+        let count = |filter: Filter| compile(filter.expr()).unwrap().taps.len();
         assert_eq!(count(Filter::hma(200).unwrap()), 11);
         assert!(count(Filter::hma3(192).unwrap()) <= 14);
         assert!(compile(Filter::fir("kernel", &[1.0, 2.0]).unwrap().expr()).is_none());
