@@ -2,6 +2,7 @@
 //!
 //! It only translates: every number comes from the library, so that a program that embeds it gets the same.
 
+mod candidate;
 mod check;
 mod engines;
 mod failure;

@@ -3,7 +3,13 @@
 //! It stands apart because input is checked once, where it enters (`Series`, `Filter`, `Grid`, `Rules`);
 //! engines return only device errors and breaches of the engine contract.
 
+mod file;
+mod number;
+
 use std::path::PathBuf;
+
+pub use file::FileError;
+pub(crate) use number::plain;
 
 /// The result of anything in this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -27,7 +33,8 @@ pub enum Error {
 
     /// A price that is NaN or infinite.
     #[error(
-        "{column} of bar {bar} is {value}: prices must be finite; drop the bar or repair the file"
+        "{column} of bar {bar} is {}: prices must be finite; drop the bar or repair the file",
+        plain(*value)
     )]
     NonFinitePrice {
         /// Which column: `close`, `open`, `high`, `low` or `volume`.
@@ -40,7 +47,8 @@ pub enum Error {
 
     /// A price that is zero or negative.
     #[error(
-        "{column} of bar {bar} is {value}: prices must be above 0; drop the bar or shift the series"
+        "{column} of bar {bar} is {}: prices must be above 0; drop the bar or shift the series",
+        plain(*value)
     )]
     NonPositivePrice {
         /// Which column.
@@ -52,7 +60,7 @@ pub enum Error {
     },
 
     /// A negative volume.
-    #[error("volume of bar {bar} is {value}: volumes must be 0 or more")]
+    #[error("volume of bar {bar} is {}: volumes must be 0 or more", plain(*value))]
     NegativeVolume {
         /// Index of the bar.
         bar: usize,
@@ -61,7 +69,7 @@ pub enum Error {
     },
 
     /// A tick that is not a positive finite price step.
-    #[error("a tick of {tick} is no price step: give a positive finite number, such as 0.01")]
+    #[error("a tick of {} is no price step: give a positive finite number, such as 0.01", plain(*tick))]
     InvalidTick {
         /// The tick given.
         tick: f64,
@@ -104,8 +112,9 @@ pub enum Error {
 
     /// A bar whose high or low contradicts its other prices.
     #[error(
-        "bar {bar} has open {open}, high {high}, low {low}, close {close}: high must be the largest and \
-         low the smallest; check the order of the columns"
+        "bar {bar} has open {}, high {}, low {}, close {}: high must be the largest and \
+         low the smallest; check the order of the columns",
+        plain(*open), plain(*high), plain(*low), plain(*close)
     )]
     ImpossibleBar {
         /// Index of the bar.
@@ -158,7 +167,8 @@ pub enum Error {
 
     /// A custom weight that is NaN or infinite, or too far from 1 to sum safely.
     #[error(
-        "weight {index} of kernel {filter} is {value}: weights must be 0 or between 1e-60 and 1e60 in size"
+        "weight {index} of kernel {filter} is {}: weights must be 0 or between 1e-60 and 1e60 in size",
+        plain(*value)
     )]
     InvalidWeight {
         /// Name of the filter.
@@ -321,91 +331,25 @@ pub enum Error {
         reason: String,
     },
 
-    /// Two rows of a price file with one timestamp.
-    #[error(
-        "{path}: lines {first_line} and {line} have the same timestamp {timestamp}: remove one, or ask to keep the \
-         first or the last of such rows", path = path.display()
-    )]
-    DuplicateRow {
-        /// The file.
-        path: PathBuf,
-        /// Line of the earlier row, from 1.
-        first_line: u64,
-        /// Line of the later row.
-        line: u64,
-        /// Their timestamp, Unix milliseconds.
-        timestamp: i64,
-    },
-
-    /// A row of a price file that is earlier than the row before it.
-    #[error(
-        "{path}, line {line}: timestamp {timestamp} is earlier than {before} of the row before: sort the file by time",
-        path = path.display()
-    )]
-    UnsortedRow {
-        /// The file.
-        path: PathBuf,
-        /// Line of the row, from 1.
-        line: u64,
-        /// Its timestamp, Unix milliseconds.
-        timestamp: i64,
-        /// Timestamp of the row before.
-        before: i64,
-    },
-
-    /// Closes that cannot all be 64-bit integers of the file's smallest decimal step.
-    #[error(
-        "{path}, line {line}: close {price} in ticks of {tick} does not fit 64 bits: ask for the binary reading, or \
-         round the prices", path = path.display()
-    )]
-    TickRange {
-        /// The file.
-        path: PathBuf,
-        /// Line of the close with the smallest step, from 1.
-        line: u64,
-        /// A close that does not fit.
-        price: f64,
-        /// The smallest step, as text.
-        tick: String,
-    },
-
-    /// A file whose bars have another length than declared.
-    #[error(
-        "{path}: the median step of {} s does not match the declared {} s: declare the file's own bar length, or \
-         resample", *median as f64 / 1e3, *declared as f64 / 1e3, path = path.display()
-    )]
-    BarLength {
-        /// The file.
-        path: PathBuf,
-        /// The length declared, milliseconds.
-        declared: i64,
-        /// The median step between bars, milliseconds.
-        median: i64,
-    },
-
-    /// A file with missing bars where gaps are refused.
-    #[error(
-        "{path}: {missing} bars are missing in {gaps} gaps, the largest of {largest} before bar {bar}: fill them, or \
-         allow gaps", path = path.display()
-    )]
-    Gap {
-        /// The file.
-        path: PathBuf,
-        /// Gaps.
-        gaps: usize,
-        /// Bars missing in all of them.
-        missing: u64,
-        /// The bar after the largest gap.
-        bar: usize,
-        /// Bars missing there.
-        largest: u64,
-    },
-
     /// A question of time asked of a series without timestamps.
     #[error("the series has too few timestamps {purpose}: give one for each bar")]
     NoTimestamps {
         /// What they are needed for.
         purpose: &'static str,
+    },
+
+    /// A time frame of which no bar is closed within the series.
+    #[error(
+        "no bar of {timeframe} ms is closed within {bars} bars of {bar_length} ms: give a shorter time frame, or a \
+         longer series"
+    )]
+    TimeframeTooLong {
+        /// The time frame asked for, milliseconds.
+        timeframe: i64,
+        /// Bars of the series.
+        bars: usize,
+        /// Length of the series' bars, milliseconds.
+        bar_length: i64,
     },
 
     /// A time frame that cannot be made of the series' bars.
@@ -419,14 +363,7 @@ pub enum Error {
         bar_length: i64,
     },
 
-    /// A line of a price file that could not be read.
-    #[error("{path}, line {line}: {reason}", path = path.display())]
-    Parse {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: u64,
-        /// What is wrong and what to do.
-        reason: String,
-    },
+    /// A price file that was refused.
+    #[error(transparent)]
+    File(#[from] FileError),
 }

@@ -55,6 +55,7 @@
 //! | --- | --- |
 //! | (none) | the CPU engines, nothing else: the light choice for embedding |
 //! | `csv` | price files, their decimal text read exactly |
+//! | `parquet` | price files in Parquet, and `--out rows.parquet` of the command line |
 //! | `serde` | `Serialize` on results, reports and rules |
 //! | `plot` | pictures of results as SVG or PNG, module `plot` |
 //! | `gpu` | engine M5 |
@@ -94,7 +95,7 @@ pub use backend::{
 };
 pub use crossover::{CrossoverSink, Decision, Predicate, Side, SideWriter, Stage};
 pub use diagnostics::Diagnostics;
-pub use error::{Error, Result};
+pub use error::{Error, FileError, Result};
 pub use filter::{
     ExactWeights, Expr, Filter, MAX_PERIOD, RootRounding, UNIT_ROUNDOFF, gamma, parse_filters,
 };
@@ -106,7 +107,7 @@ pub use rules::{Compounding, Direction, FeeFormula, Fill, FirstSide, OpenTrade, 
 pub use selection::{DeflatedSharpe, Plateau, Selection, deflated_sharpe, probabilistic_sharpe};
 #[cfg(feature = "csv")]
 #[cfg_attr(docsrs, doc(cfg(feature = "csv")))]
-pub use series::{CsvOptions, CsvReport, Duplicates, Fault, FaultKind, TimeFormat};
+pub use series::{Duplicates, Fault, FaultKind, FileReport, ReadOptions, TimeFormat};
 pub use series::{LargestGap, LargestMove, MAX_BARS, Reading, Series, SeriesReport, random_walk};
 pub use sweep::{Sweep, SweepRow};
 pub use sweep_set::{SweepSet, SweepSetReport};

@@ -2,7 +2,7 @@
 
 mod build;
 #[cfg(feature = "csv")]
-mod csv;
+mod file;
 mod random_walk;
 mod report;
 mod resample;
@@ -10,7 +10,7 @@ mod resample;
 use std::sync::OnceLock;
 
 #[cfg(feature = "csv")]
-pub use csv::{CsvOptions, CsvReport, Duplicates, Fault, FaultKind, TimeFormat};
+pub use file::{Duplicates, Fault, FaultKind, FileReport, ReadOptions, TimeFormat};
 pub use random_walk::random_walk;
 pub use report::{LargestGap, LargestMove, SeriesReport};
 

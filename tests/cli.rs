@@ -548,3 +548,39 @@ fn thousands_of_threads_are_refused() {
     let arguments = with(&["sweep", WALK, "--threads", "100000"], &GRID);
     assert!(fail(&arguments, 2).contains("limit is 1024"));
 }
+
+#[cfg(not(feature = "gpu"))]
+#[test]
+fn raw_gpu_values_need_a_build_with_the_gpu() {
+    let error = fail(&["parity", WALK, "--engine", "m5-raw"], 2);
+    assert!(error.contains("--features cli,gpu"), "{error}");
+}
+
+/// Without an adapter the error says so, unless the machine is known to have one.
+#[cfg(feature = "gpu")]
+#[test]
+fn raw_gpu_values_are_judged_like_any_engine() {
+    let arguments = with(&["parity", WALK, "--engine", "m5-raw"], &GRID);
+    let output = crosscheck(&arguments);
+    if !output.status.success() && std::env::var_os("CROSSCHECK_REQUIRE_GPU").is_none() {
+        assert!(fail(&arguments, 1).contains("no GPU adapter"));
+        return;
+    }
+    let report = succeed(&arguments);
+    assert!(report.contains("parity of m5-raw against m4"), "{report}");
+    let line = report
+        .lines()
+        .find(|line| line.contains("filter error, relative"))
+        .unwrap();
+    let error: f64 = line
+        .split_whitespace()
+        .nth(5)
+        .unwrap()
+        .trim_end_matches(':')
+        .parse()
+        .unwrap();
+    assert!(
+        error > 1e-8 && error < 1e-5,
+        "fp32 values, neither exact nor broken: {line}"
+    );
+}

@@ -4,12 +4,13 @@
 use std::io::Write;
 
 use crosscheck::{
-    CsvOptions, CsvReport, Duplicates, Error, FaultKind, Reading, Result, Series, TimeFormat,
+    Duplicates, Error, FaultKind, FileError, FileReport, ReadOptions, Reading, Result, Series,
+    TimeFormat,
 };
 use flate2::{Compression, write::GzEncoder};
 
 fn read(text: &str) -> Result<Series> {
-    Series::from_csv_reader(text.as_bytes(), &CsvOptions::default())
+    Series::from_csv_reader(text.as_bytes(), &ReadOptions::default())
 }
 
 fn refusal(text: &str) -> String {
@@ -29,7 +30,7 @@ fn io_01_units_are_told_apart_in_one_file() {
     let expected = [1_735_689_540_000, 1_735_689_600_000, 1_735_689_660_000];
     assert_eq!(series.timestamps(), Some(&expected[..]));
     assert_eq!(series.bar_length(), Some(60_000));
-    let report = CsvReport::from_reader(text.as_bytes(), &CsvOptions::default()).unwrap();
+    let report = FileReport::from_reader(text.as_bytes(), &ReadOptions::default()).unwrap();
     let counts: Vec<_> = report.time_formats.into_iter().collect();
     let expected = [(TimeFormat::Milliseconds, 2), (TimeFormat::Microseconds, 1)];
     assert_eq!(counts, expected);
@@ -42,16 +43,16 @@ fn io_02_duplicates_are_refused_or_settled_by_option() {
     assert!(
         matches!(
             error,
-            Error::DuplicateRow {
+            Error::File(FileError::Duplicate {
                 first_line: 2,
                 line: 3,
                 ..
-            }
+            })
         ),
         "{error}"
     );
     let settled = |duplicates| {
-        let options = CsvOptions::new()
+        let options = ReadOptions::new()
             .with_duplicates(duplicates)
             .with_time_format(TimeFormat::Milliseconds);
         Series::from_csv_reader(text.as_bytes(), &options).unwrap()
@@ -77,7 +78,7 @@ fn io_05_naive_times_are_utc_unless_an_offset_is_given() {
         read(text).unwrap().timestamps(),
         Some(&[1_781_699_160_000][..])
     );
-    let options = CsvOptions::new().with_utc_offset(540);
+    let options = ReadOptions::new().with_utc_offset(540);
     let series = Series::from_csv_reader(text.as_bytes(), &options).unwrap();
     assert_eq!(series.timestamps(), Some(&[1_781_666_760_000][..]));
 }
@@ -177,17 +178,17 @@ fn io_10_a_daily_file_is_no_minute_file() {
         .map(|day| (day * 86_400_000_i64).to_string())
         .collect();
     let text = of_times(&days.iter().map(String::as_str).collect::<Vec<_>>());
-    let minute = CsvOptions::new()
+    let minute = ReadOptions::new()
         .with_bar_length(60_000)
         .with_time_format(TimeFormat::Milliseconds);
     let error = Series::from_csv_reader(text.as_bytes(), &minute).unwrap_err();
     assert!(matches!(
         error,
-        Error::BarLength {
+        Error::File(FileError::BarLength {
             median: 86_400_000,
             declared: 60_000,
             ..
-        }
+        })
     ));
     assert!(
         error
@@ -227,16 +228,16 @@ fn na_10_gaps_are_counted_and_refused_by_option() {
         report.largest_gap.map(|gap| (gap.bar, gap.missing_bars)),
         Some((2, 118))
     );
-    let options = CsvOptions::new().without_gaps();
+    let options = ReadOptions::new().without_gaps();
     let error = Series::from_csv_reader(text.as_bytes(), &options).unwrap_err();
     assert!(
         matches!(
             error,
-            Error::Gap {
+            Error::File(FileError::Gap {
                 gaps: 1,
                 missing: 118,
                 ..
-            }
+            })
         ),
         "{error}"
     );
@@ -271,7 +272,7 @@ fn la_04_a_close_is_known_a_bar_after_its_label() {
 fn la_05_the_last_bar_is_dropped_when_asked_only() {
     let text = "timestamp,close\n60,1\n120,2.5\n180,3.25\n";
     assert_eq!(read(text).unwrap().bars(), 3);
-    let options = CsvOptions::new().without_last_bar();
+    let options = ReadOptions::new().without_last_bar();
     let series = Series::from_csv_reader(text.as_bytes(), &options).unwrap();
     assert_eq!(series.closes(), [1.0, 2.5]);
     assert_eq!(series.timestamps(), Some(&[60_000, 120_000][..]));
@@ -283,7 +284,7 @@ fn la_05_the_last_bar_is_dropped_when_asked_only() {
 fn unsorted_rows_are_refused() {
     let error = read(&of_times(&["60", "180", "120"])).unwrap_err();
     assert!(
-        matches!(error, Error::UnsortedRow { line: 4, .. }),
+        matches!(error, Error::File(FileError::Unsorted { line: 4, .. })),
         "{error}"
     );
 }
@@ -319,12 +320,15 @@ fn closes_outside_ticks_fall_back_only_when_asked() {
         "close\n9e18\n0.1\n",
     ] {
         let error = read(text).unwrap_err();
-        assert!(matches!(error, Error::TickRange { .. }), "{error}");
+        assert!(
+            matches!(error, Error::File(FileError::TickRange { .. })),
+            "{error}"
+        );
         assert!(error.to_string().contains("binary reading"), "{error}");
-        let fallback = CsvOptions::new().with_binary_fallback();
+        let fallback = ReadOptions::new().with_binary_fallback();
         let series = Series::from_csv_reader(text.as_bytes(), &fallback).unwrap();
         assert_eq!((series.reading(), series.bars()), (Reading::Binary, 2));
-        let binary = CsvOptions::new().with_reading(Reading::Binary);
+        let binary = ReadOptions::new().with_reading(Reading::Binary);
         assert_eq!(
             Series::from_csv_reader(text.as_bytes(), &binary).unwrap(),
             series
@@ -339,7 +343,7 @@ fn closes_outside_ticks_fall_back_only_when_asked() {
 #[test]
 fn both_readings_have_the_same_closes() {
     let text = "close\n0.00000777\n0.1\n123456.7\n";
-    let binary = CsvOptions::new().with_reading(Reading::Binary);
+    let binary = ReadOptions::new().with_reading(Reading::Binary);
     let binary = Series::from_csv_reader(text.as_bytes(), &binary).unwrap();
     let ticks = read(text).unwrap();
     assert_eq!(ticks.closes(), binary.closes());
@@ -356,9 +360,9 @@ fn gzip_is_read_by_its_content_and_other_archives_are_named() {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     gzip.write_all(text.as_bytes()).unwrap();
     let bytes = gzip.finish().unwrap();
-    let series = Series::from_csv_reader(&bytes[..], &CsvOptions::default()).unwrap();
+    let series = Series::from_csv_reader(&bytes[..], &ReadOptions::default()).unwrap();
     assert_eq!(series, read(&text).unwrap());
-    let cut = Series::from_csv_reader(&bytes[..bytes.len() - 9], &CsvOptions::default());
+    let cut = Series::from_csv_reader(&bytes[..bytes.len() - 9], &ReadOptions::default());
     assert!(
         cut.is_err(),
         "a cut-off archive must not pass for a short file"
@@ -368,7 +372,7 @@ fn gzip_is_read_by_its_content_and_other_archives_are_named() {
         (b"PAR1...", "Parquet"),
         (b"\xff\xfec\0", "UTF-16"),
     ] {
-        let error = Series::from_csv_reader(start, &CsvOptions::default()).unwrap_err();
+        let error = Series::from_csv_reader(start, &ReadOptions::default()).unwrap_err();
         assert!(error.to_string().contains(name), "{error}");
     }
 }
@@ -392,7 +396,7 @@ fn report_lists_every_kind_of_fault_with_its_first_line() {
     let text = "timestamp,open,high,low,close,volume\n60,1,1,1,1,0\n120,1,1,1,x,0\n180,1,1,1,,0\n240,1,1,1,0,0\n\
                 300,2,1,1,1,0\n360,1,1,1,1,0\n360,1,1,1,1,0\n180,1,1,1,1,0\n420,1,1\n480,1,1,1,1e-30,0\n";
     let text = text.replace("480,1,1,1,1e-30", "480,1,1,1e-30,1e-30");
-    let report = CsvReport::from_reader(text.as_bytes(), &CsvOptions::default()).unwrap();
+    let report = FileReport::from_reader(text.as_bytes(), &ReadOptions::default()).unwrap();
     let found: Vec<_> = report
         .faults
         .iter()

@@ -6,7 +6,7 @@ mod shared;
 
 use std::process::ExitCode;
 
-use crosscheck::{Backend, CsvOptions, Grid, Pool, Reading, Rules, Series};
+use crosscheck::{Backend, Grid, Pool, ReadOptions, Reading, Rules, Series};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// File, decimals of its smallest step, bars.
@@ -51,34 +51,34 @@ fn trial(
     Trial::test(name, run).with_ignored_flag(shared::shared(file).is_none())
 }
 
-fn read(file: &str, options: &CsvOptions) -> Series {
+fn read(file: &str, options: &ReadOptions) -> Series {
     Series::from_csv_with(shared::shared(file).unwrap(), options).unwrap()
 }
 
 fn closes_are_exact(file: &str, decimals: usize, bars: usize) {
-    let series = read(file, &CsvOptions::default());
+    let series = read(file, &ReadOptions::default());
     let plain = shared::ticks(file, decimals);
     assert_eq!(series.bars(), bars);
     assert_eq!(series.ticks(), plain.ticks());
     let parse = |line: &str| line.split(',').nth(4).unwrap().parse::<f64>().unwrap();
     let parsed: Vec<f64> = shared::text(file).lines().skip(1).map(parse).collect();
     assert_eq!(series.closes(), parsed);
-    let binary = read(file, &CsvOptions::new().with_reading(Reading::Binary));
+    let binary = read(file, &ReadOptions::new().with_reading(Reading::Binary));
     assert_eq!((binary.closes(), binary.ticks()), (parsed.as_slice(), None));
     assert_eq!(series.report().gaps, 0);
 }
 
 /// The last bar of this file was recorded before it was finished: 65764.0 where 65773.31 was final.
 fn la_05() {
-    let whole = read(WEEK, &CsvOptions::default());
+    let whole = read(WEEK, &ReadOptions::default());
     assert_eq!(whole.closes().last(), Some(&65_764.0));
     assert_eq!(whole.timestamps().unwrap().last(), Some(&1_781_666_760_000));
-    let cut = read(WEEK, &CsvOptions::new().without_last_bar());
+    let cut = read(WEEK, &ReadOptions::new().without_last_bar());
     assert_eq!(cut, whole.slice(0..10_079).unwrap());
 }
 
 fn na_08() -> Result<(), Failed> {
-    let series = read(ALGO, &CsvOptions::default());
+    let series = read(ALGO, &ReadOptions::default());
     assert_eq!(series.report().zero_volumes, Some(21_935));
     let silent = series.clone().with_volumes(vec![0.0; series.bars()])?;
     let grid = Grid::parse("hma:20,40", "hma3:24,48")?;

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crosscheck::{CsvReport, SeriesReport};
+use crosscheck::{FileReport, SeriesReport};
 
 use super::prices::FileArgs;
 use super::table::grouped;
@@ -30,7 +30,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let report = CsvReport::from_file(&args.file, &args.reading.options())?;
+    let report = FileReport::from_file(&args.file, &args.reading.options())?;
     if args.json {
         let text = serde_json::to_string_pretty(&report)
             .map_err(|error| Failure::Data(format!("cannot write the report as JSON: {error}")))?;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     verdict(args, out, &report)
 }
 
-fn print(out: &mut dyn Write, report: &CsvReport) -> Outcome {
+fn print(out: &mut dyn Write, report: &FileReport) -> Outcome {
     writeln!(out, "rows              {}", grouped(report.rows as u64))?;
     writeln!(out, "columns           {}", report.columns)?;
     for (format, count) in &report.time_formats {
@@ -129,7 +129,7 @@ fn last_bar(out: &mut dyn Write, series: &SeriesReport, path: &Path) -> Outcome 
     Ok(())
 }
 
-fn verdict(args: &Args, out: &mut dyn Write, report: &CsvReport) -> Outcome {
+fn verdict(args: &Args, out: &mut dyn Write, report: &FileReport) -> Outcome {
     if !args.json {
         for warning in report.series.iter().flat_map(SeriesReport::warnings) {
             writeln!(out, "warning: {warning}")?;

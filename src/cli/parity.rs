@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use crosscheck::equivalence::{ParityReport, TripLimits, Verdict, report};
-use crosscheck::{Backend, Grid, Pool, Precision, Rules, Series, Uncertified};
+use crosscheck::{Grid, Pool, Rules, Series};
 
-use super::engines::{self, Engine};
+use super::candidate::Candidate;
 use super::output::OutFile;
 use super::prices::{self, PriceArgs};
 use super::table::{Table, grouped};
@@ -22,7 +22,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     prices: PriceArgs,
 
-    /// Engines to judge, separated by commas: all uncertified ones where left out; one alone prints its whole report
+    /// Engines to judge, separated by commas: FORMULA-f32 and FORMULA-f64 (prefix, centred-prefix, sliding, direct,
+    /// centred-direct), m5-raw (the GPU's fp32 values without their bound; feature gpu), or a rung such as m4. All
+    /// formulas where left out; one engine alone prints its whole report
     #[arg(long, value_delimiter = ',')]
     engine: Vec<String>,
 
@@ -59,51 +61,12 @@ pub(crate) struct Args {
     json: Option<PathBuf>,
 }
 
-/// An engine to judge, and the arithmetic it claims.
-struct Candidate {
-    backend: Box<dyn Backend>,
-    precision: Precision,
-}
-
-impl Candidate {
-    /// Uncertified engines by name, and every engine of the ladder.
-    fn by_name(name: &str) -> Outcome<Self> {
-        if let Ok(engine) = name.parse::<Uncertified>() {
-            return Ok(Self::uncertified(engine));
-        }
-        if engines::NAMES.contains(&name) {
-            let backend = Engine::by_name(name, None)?.backend;
-            let precision = Precision::Double;
-            return Ok(Self { backend, precision });
-        }
-        let names: Vec<_> = Uncertified::all()
-            .iter()
-            .map(|e| e.name().to_owned())
-            .collect();
-        Err(Failure::Usage(format!(
-            "no engine '{name}' to judge, this build has {} and {}",
-            names.join(", "),
-            engines::NAMES.join(", ")
-        )))
-    }
-
-    fn uncertified(engine: Uncertified) -> Self {
-        Self {
-            precision: engine.precision(),
-            backend: Box::new(engine),
-        }
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let grid = Grid::parse(&args.fast, &args.slow)?;
     let rules = Rules::default().with_fee_pct(args.fee_pct)?;
     let candidates: Vec<Candidate> = if args.engine.is_empty() {
-        Uncertified::all()
-            .into_iter()
-            .map(Candidate::uncertified)
-            .collect()
+        Candidate::all()
     } else {
         let names = args.engine.iter();
         names

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crosscheck::{CsvOptions, Duplicates, Error, Reading, Series, TimeFormat, random_walk};
+use crosscheck::{
+    Duplicates, Error, FileError, ReadOptions, Reading, Series, TimeFormat, random_walk,
+};
 
 use super::timeframe::Timeframe;
 use super::{Failure, Outcome};
@@ -10,7 +12,7 @@ use super::{Failure, Outcome};
 /// Which prices a command runs on, and how they are read.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct PriceArgs {
-    /// The prices: a CSV file (plain or .gz), or `random-walk:BARS:SEED`
+    /// The prices: a CSV file (plain or .gz), a Parquet table, or `random-walk:BARS:SEED`
     pub(crate) prices: String,
 
     #[command(flatten)]
@@ -41,7 +43,7 @@ impl PriceArgs {
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct FileArgs {
     /// How close calls are decided: on the integer ticks of the decimal text, or on the binary value of each f64
-    /// [default: ticks for files, binary for the walk]
+    /// [default: ticks for files, binary for the walk and for tables of floats]
     #[arg(long, value_enum)]
     reading: Option<ReadingArg>,
 
@@ -137,8 +139,8 @@ impl PriceArgs {
 
     fn read(&self, is_quiet: bool) -> Outcome<Series> {
         let path = Path::new(&self.prices);
-        let series = Series::from_csv_with(path, &self.file.options())
-            .map_err(|error| self.explain(error))?;
+        let series =
+            Series::from_file(path, &self.file.options()).map_err(|error| self.explain(error))?;
         if !is_quiet {
             for warning in series.report().warnings() {
                 eprintln!("warning: {}: {warning}", path.display());
@@ -152,10 +154,12 @@ impl PriceArgs {
         let prices = &self.prices;
         let help = match &error {
             Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-                "give a CSV file, or random-walk:BARS:SEED"
+                "give a CSV or Parquet file, or random-walk:BARS:SEED"
             }
-            Error::DuplicateRow { .. } => "--duplicates first or last keeps one of them",
-            Error::TickRange { .. } => "--reading binary, or ticks-or-binary",
+            Error::File(FileError::Duplicate { .. }) => {
+                "--duplicates first or last keeps one of them"
+            }
+            Error::File(FileError::TickRange { .. }) => "--reading binary, or ticks-or-binary",
             Error::EmptySeries => return Failure::Data(format!("{prices}: {error}")),
             _ => return Failure::from(error),
         };
@@ -165,8 +169,8 @@ impl PriceArgs {
 
 impl FileArgs {
     /// Returns the library's options.
-    pub(crate) fn options(&self) -> CsvOptions {
-        let mut options = CsvOptions::new().with_utc_offset(self.utc_offset);
+    pub(crate) fn options(&self) -> ReadOptions {
+        let mut options = ReadOptions::new().with_utc_offset(self.utc_offset);
         options = match self.reading {
             Some(ReadingArg::Binary) => options.with_reading(Reading::Binary),
             Some(ReadingArg::TicksOrBinary) => options.with_binary_fallback(),

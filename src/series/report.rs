@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Series;
+use crate::error::plain;
 
 /// A move of one bar beyond this log-return is reported: a gain of 65 % or a loss of 39 %.
 const LARGE_MOVE: f64 = 0.5;
@@ -196,10 +197,10 @@ impl SeriesReport {
             .is_none_or(|(first, last)| last - first <= YEAR_MS);
         if is_short && self.max_min_ratio() > LARGE_RATIO {
             warnings.push(format!(
-                "closes reach from {} to {}, a ratio of {:.1}: check that this is one market in one unit",
-                self.min_close,
-                self.max_close,
-                self.max_min_ratio()
+                "closes reach from {} to {}, a ratio of {}: check that this is one market in one unit",
+                plain(self.min_close),
+                plain(self.max_close),
+                plain_ratio(self.max_min_ratio())
             ));
         }
         if let Some(found) = self.largest_move
@@ -216,7 +217,20 @@ impl SeriesReport {
 
 impl fmt::Display for LargestMove {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:+.2} %", (self.ratio - 1.0) * 100.0)
+        let percent = (self.ratio - 1.0) * 100.0;
+        if percent < 1e9 {
+            write!(f, "{percent:+.2} %")
+        } else {
+            write!(f, "{percent:+.2e} %")
+        }
+    }
+}
+
+fn plain_ratio(ratio: f64) -> String {
+    if ratio < 1e9 {
+        format!("{ratio:.1}")
+    } else {
+        format!("{ratio:.1e}")
     }
 }
 

@@ -12,7 +12,7 @@ impl Series {
     ///
     /// # Errors
     /// [`Error::NoTimestamps`]; [`Error::Timeframe`] unless the time frame is a multiple of the bars' length;
-    /// [`Error::EmptySeries`] where no long bar is closed.
+    /// [`Error::TimeframeTooLong`] where no long bar is closed.
     ///
     /// # Examples
     /// ```
@@ -38,6 +38,13 @@ impl Series {
             });
         }
         let buckets = closed_buckets(times, bar_length, timeframe);
+        if buckets.is_empty() {
+            return Err(Error::TimeframeTooLong {
+                timeframe,
+                bars: self.bars(),
+                bar_length,
+            });
+        }
         let last = |values: &[f64]| buckets.iter().map(|b| values[b.end - 1]).collect();
         let first = |values: &[f64]| buckets.iter().map(|b| values[b.start]).collect();
         let fold = |values: &[f64], start: f64, of: fn(f64, f64) -> f64| -> Vec<f64> {
@@ -165,7 +172,7 @@ mod tests {
         }
         assert!(matches!(
             series.resample(8 * MINUTE),
-            Err(Error::EmptySeries)
+            Err(Error::TimeframeTooLong { bars: 3, .. })
         ));
     }
 }

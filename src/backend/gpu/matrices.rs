@@ -115,7 +115,7 @@ impl UncertifiedGpu {
 impl Backend for UncertifiedGpu {
     #[allow(clippy::unnecessary_literal_bound)] // the trait's signature
     fn name(&self) -> &str {
-        "m5-uncertified"
+        "m5-raw"
     }
 
     fn filters(&self, question: &Question<'_>) -> crate::error::Result<FilterMatrix> {

@@ -22,6 +22,8 @@ pub enum TimeFormat {
     IsoOffset,
     /// ISO 8601 without an offset.
     IsoNaive,
+    /// Days since 1970, the dates of a table.
+    Days,
 }
 
 impl TimeFormat {
@@ -34,17 +36,35 @@ impl TimeFormat {
             Self::Nanoseconds => "Unix nanoseconds",
             Self::IsoOffset => "ISO 8601 with an offset",
             Self::IsoNaive => "ISO 8601 without an offset",
+            Self::Days => "days",
         }
     }
 
-    /// Powers of ten from this unit to milliseconds.
+    /// Powers of ten from this unit to milliseconds; days are milliseconds already.
     fn shift(self) -> i32 {
         match self {
             Self::Seconds => 3,
             Self::Microseconds => -3,
             Self::Nanoseconds => -6,
-            Self::Milliseconds | Self::IsoOffset | Self::IsoNaive => 0,
+            Self::Milliseconds | Self::IsoOffset | Self::IsoNaive | Self::Days => 0,
         }
+    }
+
+    /// A count of this unit as Unix milliseconds, anything finer cut off.
+    fn milliseconds(self, count: Decimal) -> Option<i64> {
+        if self == Self::Days {
+            return scaled(count, 0)?.checked_mul(86_400_000);
+        }
+        scaled(count, self.shift())
+    }
+
+    /// The same of a whole number.
+    #[cfg(feature = "parquet")]
+    pub(super) fn of_count(self, count: i64) -> Option<i64> {
+        self.milliseconds(Decimal {
+            mantissa: count,
+            exponent: 0,
+        })
     }
 
     /// The unit whose count of that size falls between 1973 and 5138; seconds reach back to 1970 and before.
@@ -77,7 +97,7 @@ pub(super) fn parse(
     match decimal::parse(text) {
         Ok(number) => {
             let format = stated.unwrap_or_else(|| TimeFormat::of_size(number.value));
-            let milliseconds = number.exact.and_then(|exact| scaled(exact, format.shift()));
+            let milliseconds = number.exact.and_then(|exact| format.milliseconds(exact));
             let milliseconds =
                 milliseconds.ok_or_else(|| format!("timestamp '{text}' is out of range"))?;
             Ok((milliseconds, format))

@@ -5,42 +5,14 @@ use std::path::Path;
 
 use csv::{Reader, ReaderBuilder, StringRecord};
 
-use super::CsvOptions;
+use super::ReadOptions;
 use super::check::FaultKind;
 use super::columns::Columns;
 use super::decimal::{self, Number};
 use super::open::{PlainLines, io_error};
+use super::row::{self, Cells, Row, RowFault};
 use super::time::{self, TimeFormat};
-use crate::error::{Error, Result};
-
-/// One bar as a line gives it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
-    pub(super) line: u64,
-    pub(super) time: Option<(i64, TimeFormat)>,
-    pub(super) open: Option<f64>,
-    pub(super) high_low: Option<(f64, f64)>,
-    pub(super) close: Number,
-    pub(super) volume: Option<f64>,
-}
-
-/// What is wrong with a line.
-#[derive(Debug)]
-pub(super) struct RowFault {
-    pub(super) line: u64,
-    pub(super) kind: FaultKind,
-    pub(super) reason: String,
-}
-
-impl RowFault {
-    pub(super) fn into_error(self, path: &Path) -> Error {
-        Error::Parse {
-            path: path.to_path_buf(),
-            line: self.line,
-            reason: self.reason,
-        }
-    }
-}
+use crate::error::{FileError, Result};
 
 /// The rows of a file, after its header.
 pub(super) struct Rows<'r> {
@@ -59,7 +31,7 @@ impl<'r> Rows<'r> {
     pub(super) fn new(
         mut text: Box<dyn BufRead + 'r>,
         path: &Path,
-        options: &CsvOptions,
+        options: &ReadOptions,
     ) -> Result<Self> {
         let start = text.fill_buf().map_err(|source| io_error(path, source))?;
         let delimiter = delimiter(start);
@@ -76,12 +48,16 @@ impl<'r> Rows<'r> {
             utc_offset: options.utc_offset,
             time_format: options.time_format,
         };
-        let refuse = |reason| Error::Parse {
+        let refuse = |reason| FileError::Row {
             path: path.to_path_buf(),
+            unit: "line",
             line: 1,
             reason,
         };
-        if rows.advance().map_err(|fault| fault.into_error(path))? {
+        if rows
+            .advance()
+            .map_err(|fault| fault.into_error(path, "line"))?
+        {
             rows.columns = rows.find_columns(options).map_err(refuse)?;
         }
         Ok(rows)
@@ -92,7 +68,7 @@ impl<'r> Rows<'r> {
         &self.columns
     }
 
-    fn find_columns(&mut self, options: &CsvOptions) -> std::result::Result<Columns, String> {
+    fn find_columns(&mut self, options: &ReadOptions) -> std::result::Result<Columns, String> {
         let names: Vec<String> = self.record.iter().map(str::to_owned).collect();
         self.is_pending = is_data(&self.record);
         let close = options.close_column.as_deref();
@@ -146,34 +122,26 @@ impl<'r> Rows<'r> {
     }
 
     fn row(&self, line: u64) -> std::result::Result<Row, (FaultKind, String)> {
-        let unreadable = |reason| (FaultKind::Unreadable, reason);
         let columns = &self.columns;
         if self.record.len() != columns.fields {
             let (found, expected) = (self.record.len(), columns.fields);
-            return Err(unreadable(format!(
+            let reason = format!(
                 "has {found} fields, {expected} are due: a comma inside a number, or a cut-off line"
-            )));
+            );
+            return Err((FaultKind::Unreadable, reason));
         }
-        let cell = |at: usize| self.record.get(at).unwrap_or_default();
-        let time = columns
-            .timestamp
-            .map(|at| time::parse(cell(at), self.time_format, self.utc_offset))
-            .transpose()
-            .map_err(unreadable)?;
-        let price = |name, at: Option<usize>| at.map(|at| positive(name, cell(at))).transpose();
-        let open = price("open", columns.open)?;
-        let (high, low) = (price("high", columns.high)?, price("low", columns.low)?);
-        let close = positive("close", cell(columns.close))?;
-        let row = Row {
-            line,
-            time,
-            open: open.map(|open| open.value),
-            high_low: high.zip(low).map(|(high, low)| (high.value, low.value)),
-            close,
-            volume: columns.volume.map(|at| volume(cell(at))).transpose()?,
-        };
-        check_bar(&row)?;
-        Ok(row)
+        row::read(self, columns, line)
+    }
+}
+
+impl Cells for Rows<'_> {
+    fn number(&self, column: usize) -> std::result::Result<Number, String> {
+        decimal::parse(self.record.get(column).unwrap_or_default())
+    }
+
+    fn time(&self, column: usize) -> std::result::Result<(i64, TimeFormat), String> {
+        let text = self.record.get(column).unwrap_or_default();
+        time::parse(text, self.time_format, self.utc_offset)
     }
 }
 
@@ -195,45 +163,6 @@ impl Iterator for Rows<'_> {
         let row = self.row(line);
         Some(row.map_err(|(kind, reason)| RowFault { line, kind, reason }))
     }
-}
-
-fn positive(name: &str, text: &str) -> std::result::Result<Number, (FaultKind, String)> {
-    let number = decimal::parse(text)
-        .map_err(|reason| (FaultKind::Unreadable, format!("{name} {reason}")))?;
-    if number.value > 0.0 {
-        return Ok(number);
-    }
-    let reason = format!(
-        "{name} is {}: prices must be above 0; drop the row or repair the file",
-        text.trim()
-    );
-    Err((FaultKind::NotPositive, reason))
-}
-
-fn volume(text: &str) -> std::result::Result<f64, (FaultKind, String)> {
-    let number = decimal::parse(text)
-        .map_err(|reason| (FaultKind::Unreadable, format!("volume {reason}")))?;
-    if number.value >= 0.0 {
-        return Ok(number.value);
-    }
-    let reason = format!("volume is {}: volumes must be 0 or more", text.trim());
-    Err((FaultKind::NotPositive, reason))
-}
-
-/// A high below the open or close is most often a file in another order of columns.
-fn check_bar(row: &Row) -> std::result::Result<(), (FaultKind, String)> {
-    let (Some(open), Some((high, low))) = (row.open, row.high_low) else {
-        return Ok(());
-    };
-    let close = row.close.value;
-    if high >= open.max(close) && low <= open.min(close) {
-        return Ok(());
-    }
-    let reason = format!(
-        "open {open}, high {high}, low {low}, close {close} make no bar: the high must be the largest and the low \
-         the smallest; check the order of the columns"
-    );
-    Err((FaultKind::ImpossibleBar, reason))
 }
 
 /// Blank lines and comments.

@@ -1,21 +1,15 @@
 //! From a path to text: gzip is unpacked, other binary files are refused by what they are.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::error::{Error, Result};
+use super::source::PARQUET;
+use crate::error::{Error, FileError, Result};
 
 /// Enough for the system calls to cost nothing.
 const BUFFER: usize = 1 << 18;
-
-/// Opens a file as text.
-pub(super) fn file(path: &Path) -> Result<Box<dyn BufRead>> {
-    let file = File::open(path).map_err(|source| io_error(path, source))?;
-    text(BufReader::with_capacity(BUFFER, file), path)
-}
 
 /// Wraps a reader as text.
 pub(super) fn reader<'r>(reader: impl Read + 'r, path: &Path) -> Result<Box<dyn BufRead + 'r>> {
@@ -31,11 +25,9 @@ fn text<'r>(mut raw: impl BufRead + 'r, path: &Path) -> Result<Box<dyn BufRead +
     };
     let start = text.fill_buf().map_err(|source| io_error(path, source))?;
     if let Some(reason) = foreign(start) {
-        return Err(Error::Parse {
-            path: path.to_path_buf(),
-            line: 1,
-            reason: reason.to_owned(),
-        });
+        let path = path.to_path_buf();
+        let reason = reason.to_owned();
+        return Err(FileError::Unreadable { path, reason }.into());
     }
     Ok(text)
 }
@@ -43,10 +35,8 @@ fn text<'r>(mut raw: impl BufRead + 'r, path: &Path) -> Result<Box<dyn BufRead +
 fn foreign(start: &[u8]) -> Option<&'static str> {
     if start.starts_with(b"PK\x03\x04") {
         Some("this is a zip archive: unpack it and give the file inside")
-    } else if start.starts_with(b"PAR1") {
-        Some(
-            "this is a Parquet file: its name must end in .parquet, and the build needs the feature parquet",
-        )
+    } else if start.starts_with(PARQUET) {
+        Some("this is a Parquet file: read it as one, with a build that has the feature parquet")
     } else if start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]) {
         Some("this is UTF-16 text: save it as UTF-8")
     } else {

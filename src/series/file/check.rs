@@ -1,14 +1,13 @@
 //! The whole file looked at, faults and all: what `Series::from_csv` would refuse, counted by kind.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::assemble::{Table, TickTrouble};
-use super::open;
-use super::options::{CsvOptions, Duplicates};
-use super::rows::Rows;
+use super::options::{Duplicates, ReadOptions};
+use super::source::Source;
 use super::time::TimeFormat;
-use crate::error::Result;
+use crate::error::{FileError, Result, plain};
 use crate::series::{Reading, SeriesReport};
 
 /// Kinds of faults for which a file is refused.
@@ -54,7 +53,7 @@ pub struct Fault {
     pub kind: FaultKind,
     /// Rows of that kind.
     pub count: usize,
-    /// Line of the first.
+    /// Line or row of the first.
     pub first_line: u64,
     /// What is wrong with the first, and what to do.
     pub first_reason: String,
@@ -64,9 +63,9 @@ pub struct Fault {
 ///
 /// # Examples
 /// ```
-/// use crosscheck::{CsvOptions, CsvReport, FaultKind};
+/// use crosscheck::{ReadOptions, FileReport, FaultKind};
 /// let text = "timestamp,close\n60,1\n120,nan\n180,2\n180,2\n120,2\n";
-/// let report = CsvReport::from_reader(text.as_bytes(), &CsvOptions::default())?;
+/// let report = FileReport::from_reader(text.as_bytes(), &ReadOptions::default())?;
 /// let faults: Vec<_> = report.faults.iter().map(|f| (f.kind, f.count, f.first_line)).collect();
 /// let expected = [
 ///     (FaultKind::Unreadable, 1, 3),
@@ -80,57 +79,53 @@ pub struct Fault {
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
-pub struct CsvReport {
+pub struct FileReport {
     /// Rows, without the header and blank lines.
     pub rows: usize,
+    /// What the places of faults count: `line` of a text, `row` of a table.
+    pub unit: &'static str,
     /// The columns that were found, in words.
     pub columns: String,
     /// How the timestamps are written, and how many are written so.
     pub time_formats: BTreeMap<TimeFormat, usize>,
-    /// Faults by kind; empty where [`Series::from_csv_with`](crate::Series::from_csv_with) takes the file.
+    /// Faults by kind; empty where [`Series::from_file`](crate::Series::from_file) takes the file.
     pub faults: Vec<Fault>,
     /// The rows without a fault, taken as a series; `None` where there are none.
     pub series: Option<SeriesReport>,
 }
 
-impl CsvReport {
+impl FileReport {
     /// Reads a whole file, whatever is wrong with its rows.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io), or [`Error::Parse`](crate::Error::Parse) where no columns are found.
-    pub fn from_file(path: impl AsRef<Path>, options: &CsvOptions) -> Result<Self> {
+    /// [`Error::Io`](crate::Error::Io), or [`Error::File`](crate::Error::File) where no columns are found.
+    pub fn from_file(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
-        Ok(survey(
-            Rows::new(open::file(path)?, path, options)?,
-            path,
-            options,
-        ))
+        Ok(survey(Source::of_file(path, options)?, options))
     }
 
     /// Reads all of a text, whatever is wrong with its rows.
     ///
     /// # Errors
-    /// Those of [`CsvReport::from_file`].
-    pub fn from_reader(reader: impl std::io::Read, options: &CsvOptions) -> Result<Self> {
+    /// Those of [`FileReport::from_file`].
+    pub fn from_reader(reader: impl std::io::Read, options: &ReadOptions) -> Result<Self> {
         let path = Path::new(super::READER);
-        Ok(survey(
-            Rows::new(open::reader(reader, path)?, path, options)?,
-            path,
-            options,
-        ))
+        Ok(survey(Source::of_text(reader, path, options)?, options))
     }
 }
 
-fn survey(mut rows: Rows<'_>, path: &Path, options: &CsvOptions) -> CsvReport {
-    let mut report = CsvReport {
+fn survey(source: Source<'_>, options: &ReadOptions) -> FileReport {
+    let unit = source.unit;
+    let mut report = FileReport {
         rows: 0,
-        columns: rows.columns().describe(),
+        unit,
+        columns: source.columns,
         time_formats: BTreeMap::new(),
         faults: Vec::new(),
         series: None,
     };
     let mut table = Table::default();
-    for row in &mut rows {
+    for row in source.rows {
         report.rows += 1;
         let row = match row {
             Ok(row) => row,
@@ -149,28 +144,34 @@ fn survey(mut rows: Rows<'_>, path: &Path, options: &CsvOptions) -> CsvReport {
             } else {
                 FaultKind::Unsorted
             };
-            report.add(kind, misplaced.line, misplaced.reason());
+            report.add(kind, misplaced.line, misplaced.reason(unit));
         }
     }
-    if options.reading == Reading::Ticks
+    if source.reading == Reading::Ticks
+        && !options.falls_back_to_binary
         && let Err(TickTrouble { line, price, tick }) = table.ticks()
     {
         let reason = format!(
-            "close {price} in ticks of {tick} does not fit 64 bits: use the binary reading"
+            "close {} in ticks of {tick} does not fit 64 bits: use the binary reading",
+            plain(price)
         );
         report.add(FaultKind::NotInTicks, line, reason);
     }
     // What does not fit ticks has been said, and must not hide the rest.
-    let lenient = options.clone().with_binary_fallback();
-    report.series = table
-        .finish(path, &lenient)
-        .ok()
-        .map(|series| series.report());
+    let no_path = |TickTrouble { line, price, tick }| FileError::TickRange {
+        path: PathBuf::new(),
+        unit,
+        line,
+        price,
+        tick,
+    };
+    let series = table.finish(source.reading, true, no_path).ok();
+    report.series = series.map(|series| series.report());
     report.faults.sort_by_key(|fault| fault.kind);
     report
 }
 
-impl CsvReport {
+impl FileReport {
     fn add(&mut self, kind: FaultKind, line: u64, reason: String) {
         if let Some(fault) = self.faults.iter_mut().find(|fault| fault.kind == kind) {
             fault.count += 1;

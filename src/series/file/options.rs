@@ -19,18 +19,19 @@ pub enum Duplicates {
 ///
 /// # Examples
 /// ```
-/// use crosscheck::{CsvOptions, Duplicates, Series};
+/// use crosscheck::{ReadOptions, Duplicates, Series};
 /// let text = "60,1.5\n120,2\n120,3\n180,4\n";
-/// let refused = Series::from_csv_reader(text.as_bytes(), &CsvOptions::default());
+/// let refused = Series::from_csv_reader(text.as_bytes(), &ReadOptions::default());
 /// assert!(refused.unwrap_err().to_string().contains("lines 2 and 3"));
-/// let options = CsvOptions::default().with_duplicates(Duplicates::KeepLast);
+/// let options = ReadOptions::default().with_duplicates(Duplicates::KeepLast);
 /// let series = Series::from_csv_reader(text.as_bytes(), &options)?;
 /// assert_eq!(series.closes(), [1.5, 3.0, 4.0]);
 /// # Ok::<(), crosscheck::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CsvOptions {
-    pub(super) reading: Reading,
+pub struct ReadOptions {
+    /// The reading asked for; where left out, ticks, and binary for floats.
+    pub(super) reading: Option<Reading>,
     pub(super) falls_back_to_binary: bool,
     pub(super) duplicates: Duplicates,
     pub(super) drops_last_bar: bool,
@@ -42,10 +43,10 @@ pub struct CsvOptions {
     pub(super) close_column: Option<String>,
 }
 
-impl Default for CsvOptions {
+impl Default for ReadOptions {
     fn default() -> Self {
         Self {
-            reading: Reading::Ticks,
+            reading: None,
             falls_back_to_binary: false,
             duplicates: Duplicates::Refuse,
             drops_last_bar: false,
@@ -59,15 +60,15 @@ impl Default for CsvOptions {
     }
 }
 
-impl CsvOptions {
+impl ReadOptions {
     /// Makes the default options.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets how close calls are decided; [`Reading::Ticks`] by default.
+    /// Sets how close calls are decided; by default ticks, and binary for a table whose closes are floats.
     pub fn with_reading(mut self, reading: Reading) -> Self {
-        self.reading = reading;
+        self.reading = Some(reading);
         self
     }
 
@@ -105,9 +106,9 @@ impl CsvOptions {
     ///
     /// # Examples
     /// ```
-    /// use crosscheck::{CsvOptions, Series};
+    /// use crosscheck::{ReadOptions, Series};
     /// let text = "date,close\n2026-06-17 12:26:00,65764.0\n";
-    /// let tokyo = CsvOptions::new().with_utc_offset(9 * 60);
+    /// let tokyo = ReadOptions::new().with_utc_offset(9 * 60);
     /// let series = Series::from_csv_reader(text.as_bytes(), &tokyo)?;
     /// assert_eq!(series.timestamps(), Some(&[1_781_666_760_000][..]));
     /// # Ok::<(), crosscheck::Error>(())
@@ -128,8 +129,8 @@ impl CsvOptions {
     ///
     /// # Examples
     /// ```
-    /// use crosscheck::{CsvOptions, Series};
-    /// let options = CsvOptions::new().with_columns(&["open", "close", "high", "low"]);
+    /// use crosscheck::{ReadOptions, Series};
+    /// let options = ReadOptions::new().with_columns(&["open", "close", "high", "low"]);
     /// let series = Series::from_csv_reader("322.31,322.09,322.31,322.09\n".as_bytes(), &options)?;
     /// assert_eq!((series.closes()[0], series.lows().unwrap()[0]), (322.09, 322.09));
     /// # Ok::<(), crosscheck::Error>(())

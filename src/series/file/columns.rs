@@ -28,8 +28,8 @@ const VOLUMES: &[&str] = &["volume", "vol", "v"];
 
 impl Columns {
     /// Finds the columns by their names; `close` overrides which one is the close.
-    pub(super) fn named(names: &[String], close: Option<&str>) -> Result<Self, String> {
-        let names: Vec<String> = names.iter().map(|name| plain(name)).collect();
+    pub(super) fn named(given: &[String], close: Option<&str>) -> Result<Self, String> {
+        let names: Vec<String> = given.iter().map(|name| plain(name)).collect();
         let find = |known: &[&str]| {
             let mut known = known.iter();
             known.find_map(|known| names.iter().position(|name| name == known))
@@ -51,7 +51,7 @@ impl Columns {
             price(&["low", "l"]),
         );
         let is_bar = open.is_some() && high.is_some() && low.is_some();
-        Ok(Self {
+        let columns = Self {
             timestamp: find(TIMES).or(unnamed),
             open,
             high: high.filter(|_| is_bar),
@@ -59,7 +59,35 @@ impl Columns {
             close: close_at,
             volume: find(VOLUMES),
             fields: names.len(),
-        })
+        };
+        columns.refuse_twins(&names, given)?;
+        Ok(columns)
+    }
+
+    /// Two columns of one name: which is meant is a guess.
+    fn refuse_twins(&self, names: &[String], given: &[String]) -> Result<(), String> {
+        for at in self.used() {
+            let twin = |(other, name): (usize, &String)| other != at && *name == names[at];
+            let Some(other) = names.iter().enumerate().position(twin) else {
+                continue;
+            };
+            let (first, second) = (at.min(other), at.max(other));
+            return Err(format!(
+                "columns {} '{}' and {} '{}' have one name: rename or remove one of them",
+                first + 1,
+                given[first].trim(),
+                second + 1,
+                given[second].trim()
+            ));
+        }
+        Ok(())
+    }
+
+    /// The columns that are read.
+    pub(super) fn used(&self) -> Vec<usize> {
+        let optional = [self.timestamp, self.open, self.high, self.low, self.volume];
+        let optional = optional.into_iter().flatten();
+        std::iter::once(self.close).chain(optional).collect()
     }
 
     /// The usual order of a file without names, by its count of fields.
@@ -163,6 +191,16 @@ mod tests {
                 .unwrap_err()
                 .contains("state the columns")
         );
+    }
+
+    #[test]
+    fn two_columns_of_one_name_are_refused_by_both_names() {
+        let names = ["date", "Close", "volume", " close"].map(str::to_owned);
+        let error = Columns::named(&names, None).unwrap_err();
+        assert!(error.contains("columns 2 'Close' and 4 'close'"), "{error}");
+        // A name that is not read may stand as often as it likes.
+        let names = ["date", "close", "note", "note", "-", "-"].map(str::to_owned);
+        assert!(Columns::named(&names, None).is_ok());
     }
 
     #[test]

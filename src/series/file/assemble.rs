@@ -3,25 +3,34 @@
 use std::path::Path;
 
 use super::decimal::Decimal;
-use super::options::{CsvOptions, Duplicates};
-use super::rows::{Row, Rows};
+use super::options::{Duplicates, ReadOptions};
+use super::row::Row;
+use super::source::Source;
 use super::time::utc;
-use crate::error::{Error, Result};
+use crate::error::{Error, FileError, Result};
 use crate::series::{Reading, Series};
 
 /// Reads all rows and stops at the first fault.
-pub(super) fn series(rows: Rows<'_>, path: &Path, options: &CsvOptions) -> Result<Series> {
+pub(super) fn series(source: Source<'_>, path: &Path, options: &ReadOptions) -> Result<Series> {
+    let (unit, reading) = (source.unit, source.reading);
     let mut table = Table::default();
-    for row in rows {
-        let row = row.map_err(|fault| fault.into_error(path))?;
+    for row in source.rows {
+        let row = row.map_err(|fault| fault.into_error(path, unit))?;
         table
             .push(&row, options.duplicates)
-            .map_err(|misplaced| misplaced.into_error(path))?;
+            .map_err(|misplaced| misplaced.into_error(path, unit))?;
     }
     if options.drops_last_bar {
         table.pop();
     }
-    let series = table.finish(path, options)?;
+    let refuse = |TickTrouble { line, price, tick }| FileError::TickRange {
+        path: path.to_path_buf(),
+        unit,
+        line,
+        price,
+        tick,
+    };
+    let series = table.finish(reading, options.falls_back_to_binary, refuse)?;
     if let Some(declared) = options.bar_length {
         check_bar_length(&series, declared, path)?;
     }
@@ -45,19 +54,19 @@ impl Misplaced {
         self.timestamp == self.before
     }
 
-    pub(super) fn reason(&self) -> String {
+    pub(super) fn reason(&self, unit: &str) -> String {
         let (time, before) = (utc(self.timestamp), utc(self.before));
         if self.is_duplicate() {
-            format!("has the time {time} of line {}", self.line_before)
+            format!("has the time {time} of {unit} {}", self.line_before)
         } else {
             format!(
-                "has the time {time}, earlier than {before} of line {}",
+                "has the time {time}, earlier than {before} of {unit} {}",
                 self.line_before
             )
         }
     }
 
-    fn into_error(self, path: &Path) -> Error {
+    fn into_error(self, path: &Path, unit: &'static str) -> Error {
         let path = path.to_path_buf();
         let Self {
             line,
@@ -65,21 +74,24 @@ impl Misplaced {
             line_before,
             before,
         } = self;
-        if self.is_duplicate() {
-            Error::DuplicateRow {
+        let error = if self.is_duplicate() {
+            FileError::Duplicate {
                 path,
+                unit,
                 first_line: line_before,
                 line,
                 timestamp,
             }
         } else {
-            Error::UnsortedRow {
+            FileError::Unsorted {
                 path,
+                unit,
                 line,
                 timestamp,
                 before,
             }
-        }
+        };
+        error.into()
     }
 }
 
@@ -197,21 +209,18 @@ impl Table {
     }
 
     /// Makes the series.
-    pub(super) fn finish(self, path: &Path, options: &CsvOptions) -> Result<Series> {
-        let ticks = match options.reading {
+    pub(super) fn finish(
+        self,
+        reading: Reading,
+        falls_back_to_binary: bool,
+        refuse: impl Fn(TickTrouble) -> FileError,
+    ) -> Result<Series> {
+        let ticks = match reading {
             Reading::Binary => None,
             Reading::Ticks => match self.ticks() {
                 Ok(ticks) => Some(ticks),
-                Err(_) if options.falls_back_to_binary => None,
-                Err(TickTrouble { line, price, tick }) => {
-                    let path = path.to_path_buf();
-                    return Err(Error::TickRange {
-                        path,
-                        line,
-                        price,
-                        tick,
-                    });
-                }
+                Err(_) if falls_back_to_binary => None,
+                Err(trouble) => return Err(refuse(trouble).into()),
             },
         };
         let mut series = Series::from_parts(self.closes, ticks)?;
@@ -238,11 +247,12 @@ fn check_bar_length(series: &Series, declared: i64, path: &Path) -> Result<()> {
         return Ok(());
     }
     let path = path.to_path_buf();
-    Err(Error::BarLength {
+    let error = FileError::BarLength {
         path,
         declared,
         median,
-    })
+    };
+    Err(error.into())
 }
 
 fn check_gaps(series: &Series, path: &Path) -> Result<()> {
@@ -250,11 +260,12 @@ fn check_gaps(series: &Series, path: &Path) -> Result<()> {
     let Some(largest) = report.largest_gap else {
         return Ok(());
     };
-    Err(Error::Gap {
+    let error = FileError::Gap {
         path: path.to_path_buf(),
         gaps: report.gaps,
         missing: report.missing_bars,
         bar: largest.bar,
         largest: largest.missing_bars,
-    })
+    };
+    Err(error.into())
 }
