@@ -36,7 +36,7 @@ impl Kernel {
         for (rows, &weight) in rows.windows(ROWS).zip(&self.weights) {
             let weight = simd.splat(weight);
             for (sum, row) in sums.iter_mut().zip(rows) {
-                *sum = simd.add(*sum, simd.mul(weight, simd.load(&row.0)));
+                *sum = simd.mul_add(weight, simd.load(&row.0), *sum);
             }
         }
         sums

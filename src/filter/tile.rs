@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 use pulp::NullaryFnOnce;
 
-use super::group::{Node, Vectors, group, group_mut, load_group, store_group};
-use super::lanes::{LANES, Lanes, Plain, Row};
+use super::group::{Node, Vectors};
+use super::lanes::{LANES, Lanes, Plain};
 use super::plan::{Lone, Plan};
 
 /// Bars of a segment, but for long windows: short beside the history that is computed twice, and few enough for the
@@ -16,6 +16,9 @@ use super::plan::{Lone, Plan};
 fn segment(warm_up: usize) -> usize {
     2048.max((2 * warm_up).next_multiple_of(512)) + 40
 }
+
+/// Outputs between a group that is stored and the line that is fetched meanwhile.
+const AHEAD: usize = 3 * LANES;
 
 /// One evaluation, ready to run on any set of vector operations.
 struct Task<'a, L> {
@@ -88,11 +91,9 @@ fn run_node<L: Lanes, N: Node>(
     for (tile, out) in values.chunks_mut(LANES * segment).enumerate() {
         let closes = &closes[tile * LANES * segment..];
         let rows = (warm_up + segment.min(out.len())).next_multiple_of(LANES);
-        let is_whole = out.len() == LANES * segment;
         let padded = std::array::from_fn(|lane| padded(closes, lane * segment, rows));
         let lanes = padded.each_ref().map(|lane| &lane[..]);
-        let writer = Writer::new(split(out, segment), is_whole);
-        run_tile(simd, node, warm_up, lanes, writer);
+        run_tile(simd, node, warm_up, lanes, split(out, segment));
     }
 }
 
@@ -130,151 +131,106 @@ fn run_tile<L: Lanes, N: Node>(
     node: &mut N,
     warm_up: usize,
     lanes: [&[f64]; LANES],
-    mut writer: Writer<'_>,
+    outs: [&mut [f64]; LANES],
 ) {
     node.restart();
-    let [a, b, c, d, e, f, g, h] = lanes.map(|lane| lane.as_chunks::<LANES>().0);
-    for number in 0..a.len() {
-        let bars = simd.transpose([
-            simd.load(&a[number]),
-            simd.load(&b[number]),
-            simd.load(&c[number]),
-            simd.load(&d[number]),
-            simd.load(&e[number]),
-            simd.load(&f[number]),
-            simd.load(&g[number]),
-            simd.load(&h[number]),
-        ]);
+    let Outs {
+        mut fronts,
+        wholes,
+        mut backs,
+    } = Outs::new(outs, warm_up);
+    let mut wholes = side_by_side(wholes.map(<[_]>::iter_mut));
+    let (mut end, mut back) = (0, 0);
+    for bars in side_by_side(lanes.map(|lane| lane.as_chunks().0.iter())) {
+        let bars = simd.transpose(bars.map(
+            #[inline(always)]
+            |bars| simd.load(bars),
+        ));
         let values = node.take(simd, bars);
-        let full = ((number + 1) * LANES).saturating_sub(warm_up);
-        if full > 0 {
-            writer.take(simd, values, full);
+        end += LANES;
+        if end <= warm_up {
+            continue;
         }
-    }
-    writer.finish();
-}
-
-/// Rows that a writer keeps, a multiple of a group: the more, the rarer is moving the last group to the front.
-const KEPT: usize = 8 * LANES;
-
-/// Writes a tile's rows to the lanes' outputs, in groups that start on a cache line: a 64-byte store across two lines
-/// takes three times as long (Sapphire Rapids).
-struct Writer<'a> {
-    outs: [&'a mut [f64]; LANES],
-    /// Whether they are of one length.
-    is_whole: bool,
-    /// Outputs before each lane's first cache line, the same in every lane.
-    lead: usize,
-    /// The last groups: `rows[filled - 1]` is output `full - 1`; every output below `done` is written.
-    rows: [Row; KEPT],
-    filled: usize,
-    full: usize,
-    done: usize,
-    has_led: bool,
-}
-
-impl<'a> Writer<'a> {
-    fn new(outs: [&'a mut [f64]; LANES], is_whole: bool) -> Self {
-        Self {
-            lead: outs[0].as_ptr().align_offset(align_of::<Row>()) % LANES,
-            outs,
-            is_whole,
-            rows: [Row::ZERO; KEPT],
-            filled: LANES,
-            full: 0,
-            done: 0,
-            has_led: false,
-        }
-    }
-
-    /// Takes the group that ends with output `full - 1`, and writes the eight rows up to the last cache line.
-    #[inline(always)]
-    fn take<L: Lanes>(&mut self, simd: L, vectors: Vectors<L>, full: usize) {
-        if self.filled == KEPT {
-            self.rows.copy_within(KEPT - LANES.., 0);
-            self.filled = LANES;
-        }
-        store_group(simd, vectors, group_mut(&mut self.rows, self.filled));
-        self.filled += LANES;
-        self.full = full;
-        if !self.has_led {
-            if full < self.lead {
-                return;
-            }
-            self.write_rows(self.lead);
-            self.has_led = true;
-        }
-        let back = full - self.done;
-        if back < LANES || self.done + LANES > self.outs[0].len() {
-            return;
-        }
-        let rows = load_group(simd, group(&self.rows, self.filled - back));
-        let vectors = simd.transpose(rows);
-        if self.is_whole {
-            self.store(simd, vectors);
+        let values = simd.transpose(values);
+        if end < warm_up + LANES {
+            let lead = end - warm_up;
+            store_part(simd, values, LANES - lead, &mut fronts, 0);
+        } else if let Some(slots) = wholes.next() {
+            store(simd, values, slots);
         } else {
-            self.store_part(simd, vectors);
+            store_part(simd, values, 0, &mut backs, back);
+            back += LANES;
         }
-        self.done += LANES;
-    }
-
-    #[inline(always)]
-    fn store<L: Lanes>(&mut self, simd: L, [p, q, r, s, t, u, v, w]: Vectors<L>) {
-        let at = self.done;
-        let [a, b, c, d, e, f, g, h] = &mut self.outs;
-        simd.store(p, slot(a, at));
-        simd.store(q, slot(b, at));
-        simd.store(r, slot(c, at));
-        simd.store(s, slot(d, at));
-        simd.store(t, slot(e, at));
-        simd.store(u, slot(f, at));
-        simd.store(v, slot(g, at));
-        simd.store(w, slot(h, at));
-    }
-
-    /// Stores as far as each lane goes.
-    #[inline(always)]
-    fn store_part<L: Lanes>(&mut self, simd: L, vectors: Vectors<L>) {
-        for (vector, out) in vectors.into_iter().zip(&mut self.outs) {
-            if let Some((slot, _)) = out
-                .get_mut(self.done..)
-                .and_then(<[f64]>::split_first_chunk_mut)
-            {
-                simd.store(vector, slot);
-            } else {
-                let mut values = [0.0; LANES];
-                simd.store(vector, &mut values);
-                for (out, value) in out.iter_mut().skip(self.done).zip(values) {
-                    *out = value;
-                }
-            }
-        }
-    }
-
-    /// Writes the outputs below `end` one by one.
-    #[inline(never)]
-    fn write_rows(&mut self, end: usize) {
-        for at in self.done..end {
-            let row = self.rows[self.filled + at - self.full];
-            for (value, out) in row.0.into_iter().zip(&mut self.outs) {
-                if let Some(out) = out.get_mut(at) {
-                    *out = value;
-                }
-            }
-        }
-        self.done = end.max(self.done);
-    }
-
-    fn finish(mut self) {
-        self.write_rows(self.outs[0].len());
     }
 }
 
+/// The lanes' outputs, cut where the groups end: those of the first, partial group, as many whole groups as every lane
+/// has, and what follows.
+struct Outs<'a> {
+    fronts: [&'a mut [f64]; LANES],
+    wholes: [&'a mut [[f64; LANES]]; LANES],
+    backs: [&'a mut [f64]; LANES],
+}
+
+impl<'a> Outs<'a> {
+    fn new(outs: [&'a mut [f64]; LANES], warm_up: usize) -> Self {
+        let lead = warm_up.next_multiple_of(LANES) - warm_up;
+        let shortest = outs.iter().map(|out| out.len()).min().unwrap_or(0);
+        let groups = shortest.saturating_sub(lead) / LANES;
+        let mut parts = Self {
+            fronts: Default::default(),
+            wholes: Default::default(),
+            backs: Default::default(),
+        };
+        for (lane, out) in outs.into_iter().enumerate() {
+            let (front, rest) = out.split_at_mut(lead.min(out.len()));
+            let (whole, back) = rest.split_at_mut(groups * LANES);
+            parts.fronts[lane] = front;
+            parts.wholes[lane] = whole.as_chunks_mut().0;
+            parts.backs[lane] = back;
+        }
+        parts
+    }
+}
+
+/// The next item of each iterator, as long as all have one.
 #[inline(always)]
-fn slot(out: &mut [f64], at: usize) -> &mut [f64; LANES] {
-    (&mut out[at..at + LANES])
-        .try_into()
-        .expect("the range has this length")
+fn side_by_side<I: Iterator>(
+    [a, b, c, d, e, f, g, h]: [I; LANES],
+) -> impl Iterator<Item = [I::Item; LANES]> {
+    let lanes = a.zip(b).zip(c).zip(d).zip(e.zip(f).zip(g).zip(h));
+    lanes.map(
+        #[inline(always)]
+        |((((a, b), c), d), (((e, f), g), h))| [a, b, c, d, e, f, g, h],
+    )
+}
+
+/// Stores one whole group. These 64-byte stores may cross cache lines, at twice the time of one within a line; a detour
+/// through a buffer that aligns them takes longer still.
+#[inline(always)]
+fn store<L: Lanes>(simd: L, values: Vectors<L>, slots: [&mut [f64; LANES]; LANES]) {
+    for (vector, slot) in values.into_iter().zip(slots) {
+        simd.prefetch(slot.as_ptr().wrapping_add(AHEAD));
+        simd.store(vector, slot);
+    }
+}
+
+/// Stores each lane's values but for the first `skipped`, as far as its output reaches from `at` on.
+#[inline(always)]
+fn store_part<L: Lanes>(
+    simd: L,
+    values: Vectors<L>,
+    skipped: usize,
+    outs: &mut [&mut [f64]; LANES],
+    at: usize,
+) {
+    for (vector, out) in values.into_iter().zip(outs) {
+        let mut group = [0.0; LANES];
+        simd.store(vector, &mut group);
+        for (out, value) in out.iter_mut().skip(at).zip(&group[skipped..]) {
+            *out = *value;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -311,8 +267,8 @@ mod tests {
 
     fn filters() -> Vec<Filter> {
         let text = [
-            "sma:1,2,6,7,40",
-            "wma:1,5,6,7,31,32,33,65,200",
+            "sma:1,2,6,7,40,99",
+            "wma:1,5,6,7,9,16,31,32,33,65,72,73,80,200",
             "hma:9,100",
             "hma3:50",
         ];
