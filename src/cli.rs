@@ -2,8 +2,10 @@
 //!
 //! It only translates: every number comes from the library, so that a program that embeds it gets the same.
 
+mod best;
 mod candidate;
 mod check;
+mod chunks;
 mod engines;
 mod failure;
 mod interrupt;
@@ -11,6 +13,8 @@ mod ladder;
 mod meta;
 mod output;
 mod parity;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod plot;
 mod prices;
 mod rows;

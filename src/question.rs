@@ -34,18 +34,15 @@ impl<'a> Question<'a> {
     /// Makes the question.
     ///
     /// # Errors
-    /// [`Error::PeriodTooLong`] for the first filter without a value on any bar.
+    /// [`Error::PeriodTooLong`] with the filter of the longest need, where one has no value on any bar.
     pub fn new(series: &'a Series, grid: &'a Grid) -> Result<Self> {
-        for filter in grid.filters() {
-            let needed = filter.warm_up() + 1;
-            if needed > series.bars() {
-                let filter = filter.name().to_owned();
-                return Err(Error::PeriodTooLong {
-                    filter,
-                    needed,
-                    bars: series.bars(),
-                });
-            }
+        let longest = grid.filters().iter().max_by_key(|filter| filter.warm_up());
+        if let Some(filter) = longest.filter(|filter| filter.warm_up() >= series.bars()) {
+            return Err(Error::PeriodTooLong {
+                filter: filter.name().to_owned(),
+                needed: filter.warm_up() + 1,
+                bars: series.bars(),
+            });
         }
         let forms = grid.filters().iter().map(FilterForm::new).collect();
         Ok(Self {

@@ -1,5 +1,10 @@
 //! The command line as a user meets it: what it writes, what it says, and its exit codes.
 
+#[path = "cli/faults.rs"]
+mod faults;
+#[path = "cli/kept.rs"]
+mod kept;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -130,99 +135,6 @@ fn every_engine_writes_the_same_bytes() {
     }
     assert!(files[0].len() > 100);
     assert!(files.iter().all(|file| *file == files[0]));
-}
-
-#[test]
-fn usage_errors_exit_with_2_and_say_the_remedy() {
-    for (arguments, remedy) in [
-        (
-            vec!["sweep", WALK, "--fast", "ema:5", "--slow", "sma:9"],
-            "the kinds are sma",
-        ),
-        (
-            vec!["sweep", WALK, "--fast", "sma:0", "--slow", "sma:9"],
-            "periods start at 1",
-        ),
-        (
-            with(&["sweep", WALK, "--engine", "m9"], &GRID),
-            "this build has m0",
-        ),
-        (
-            with(&["sweep", WALK, "--threads", "0"], &GRID),
-            "give 1 or more",
-        ),
-        (
-            with(&["sweep", WALK, "--fee-pct", "-1"], &GRID),
-            "0 or more",
-        ),
-        (
-            with(&["sweep", "random-walk:x", "--top", "1"], &GRID),
-            "random-walk:BARS:SEED",
-        ),
-        (
-            with(&["sweep", WALK, "--reading", "ticks"], &GRID),
-            "no ticks",
-        ),
-        (
-            with(&["sweep", WALK, "--timeframe", "5"], &GRID),
-            "such as 5m",
-        ),
-        (with(&["trades", WALK], &GRID), "takes one"),
-        (vec!["ladder", "--engines", "m7"], "this build has m0"),
-        (
-            vec![
-                "ladder",
-                "--bars",
-                "400",
-                "--engines",
-                "m0",
-                "--threads",
-                "0",
-            ],
-            "give 1 or more",
-        ),
-    ] {
-        let error = fail(&arguments, 2);
-        assert!(error.contains(remedy), "{arguments:?}: {error}");
-    }
-}
-
-#[test]
-fn data_errors_exit_with_1_and_name_the_place() {
-    let folder = TempDir::new().unwrap();
-    let bad = folder.path().join("bad.csv");
-    fs::write(&bad, "timestamp,close\n60,1\n120,\"1,5\"\n").unwrap();
-    let nowhere = folder.path().join("no").join("rows.csv");
-    for (arguments, place) in [
-        (with(&["sweep", text(&bad)], &GRID), "bad.csv, line 3"),
-        (with(&["sweep", "missing.csv"], &GRID), "missing.csv"),
-        (
-            with(&["sweep", WALK, "--out", text(&nowhere)], &GRID),
-            "rows.csv",
-        ),
-        (
-            with(&["sweep", WALK, "--out", text(folder.path())], &GRID),
-            "is a folder",
-        ),
-        (with(&["sweep", "random-walk:10:1"], &GRID), "needs"),
-        (with(&["sweep", "random-walk:0:1"], &GRID), "no bars"),
-    ] {
-        let error = fail(&arguments, 1);
-        assert!(error.contains(place), "{arguments:?}: {error}");
-    }
-}
-
-#[test]
-fn a_failed_sweep_leaves_the_earlier_file_alone() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("rows.csv");
-    fs::write(&path, "earlier work").unwrap();
-    fail(
-        &with(&["sweep", "random-walk:10:1", "--out", text(&path)], &GRID),
-        1,
-    );
-    assert_eq!(fs::read_to_string(&path).unwrap(), "earlier work");
-    assert_eq!(names_in(&folder), ["rows.csv"]);
 }
 
 #[test]
@@ -377,55 +289,6 @@ fn ladder_writes_one_object_an_engine() {
 }
 
 #[test]
-fn an_interrupted_sweep_goes_on_and_ends_with_the_same_bytes() {
-    let folder = TempDir::new().unwrap();
-    let file = |name: &str| folder.path().join(name);
-    for name in ["rows.csv", "rows.jsonl"] {
-        let path = file(name);
-        let arguments = with(
-            &[
-                "sweep",
-                WALK,
-                "--top",
-                "2",
-                "--metric",
-                "sharpe",
-                "--out",
-                text(&path),
-            ],
-            &GRID,
-        );
-        let whole_said = succeed(&arguments);
-        let (whole, meta) = (
-            fs::read_to_string(&path).unwrap(),
-            fs::read(file(&format!("{name}.meta.json"))).unwrap(),
-        );
-        // What a run that was killed in its third row leaves behind.
-        let header = usize::from(name == "rows.csv");
-        let ends: Vec<usize> = whole.match_indices('\n').map(|(end, _)| end + 1).collect();
-        let partial = file(&format!("{name}.partial"));
-        fs::write(&partial, &whole[..ends[header + 1] + 9]).unwrap();
-        fs::write(file(&format!("{name}.partial.json")), &meta).unwrap();
-        fs::remove_file(&path).unwrap();
-
-        let refused = fail(&arguments, 2);
-        assert!(refused.contains("--resume"), "{refused}");
-        let other = fail(&with(&arguments, &["--resume", "--fee-pct", "0.1"]), 2);
-        assert!(other.contains("another sweep"), "{other}");
-        let said = succeed(&with(&arguments, &["--resume", "--chunk", "1"]));
-        assert_eq!(fs::read_to_string(&path).unwrap(), whole);
-        assert_eq!(fs::read(file(&format!("{name}.meta.json"))).unwrap(), meta);
-        assert_eq!(said.lines().next(), whole_said.lines().next());
-        assert_eq!(
-            said.lines().nth(1),
-            whole_said.lines().nth(1),
-            "the best row of both parts"
-        );
-        assert!(!partial.exists());
-    }
-}
-
-#[test]
 fn json_lines_hold_the_same_rows() {
     let folder = TempDir::new().unwrap();
     let (csv, jsonl) = (
@@ -463,90 +326,6 @@ fn json_lines_hold_the_same_rows() {
             assert!(is_same, "{name}: {value} and {cell}");
         }
     }
-}
-
-#[cfg(unix)]
-#[test]
-fn ctrl_c_finishes_the_chunk_and_says_how_to_go_on() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("rows.csv");
-    let grid = [
-        "--fast",
-        "hma:20..=400:2",
-        "--slow",
-        "hma3:24..=400:4",
-        "--chunk",
-        "20",
-        "--out",
-        text(&path),
-    ];
-    let arguments = with(&["sweep", "random-walk:60000:7", "--engine", "m0"], &grid);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_crosscheck"));
-    let child = command
-        .args(&arguments)
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let partial = folder.path().join("rows.csv.partial");
-    // The first chunk on disk is the sign that the handler is in place.
-    let rows = || fs::read_to_string(&partial).map_or(0, |text| text.lines().count());
-    while rows() < 2 {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    let id = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &id])
-            .status()
-            .unwrap()
-            .success()
-    );
-    let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(130), "{said}");
-    assert!(said.contains("--resume goes on"), "{said}");
-    assert!(rows() >= 21 && !path.exists());
-}
-
-#[test]
-fn a_result_never_takes_the_place_of_the_prices_or_of_a_device() {
-    let folder = TempDir::new().unwrap();
-    let prices = folder.path().join("prices.csv");
-    let rows: Vec<String> = (0..200)
-        .map(|bar| format!("{}\n", 100 + bar * bar % 17))
-        .collect();
-    let before = format!("close\n{}", rows.concat());
-    fs::write(&prices, &before).unwrap();
-    let arguments = [
-        "sweep",
-        text(&prices),
-        "--fast",
-        "sma:2",
-        "--slow",
-        "sma:5",
-        "--out",
-    ];
-    let same = folder.path().join(".").join("prices.csv");
-    assert!(fail(&with(&arguments, &[text(&same)]), 2).contains("price file itself"));
-    assert_eq!(fs::read_to_string(&prices).unwrap(), before);
-    #[cfg(unix)]
-    {
-        let link = folder.path().join("link.csv");
-        std::os::unix::fs::symlink(&prices, &link).unwrap();
-        assert!(fail(&with(&arguments, &[text(&link)]), 2).contains("price file itself"));
-        let elsewhere = folder.path().join("elsewhere.csv");
-        fs::write(&elsewhere, "x").unwrap();
-        fs::remove_file(&link).unwrap();
-        std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
-        assert!(fail(&with(&arguments, &[text(&link)]), 1).contains("is a link"));
-        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "x");
-    }
-}
-
-#[test]
-fn thousands_of_threads_are_refused() {
-    let arguments = with(&["sweep", WALK, "--threads", "100000"], &GRID);
-    assert!(fail(&arguments, 2).contains("limit is 1024"));
 }
 
 #[cfg(not(feature = "gpu"))]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crosscheck::{Error, FileError, FileReport, ReadOptions, Reading, Series};
-use parquet::basic::Compression;
+use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::data_type::{
     BoolType, ByteArrayType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
 };
@@ -128,8 +128,8 @@ fn bars_of_floats_are_read_over_row_groups_and_batches() {
     for compression in [
         Compression::SNAPPY,
         Compression::UNCOMPRESSED,
-        Compression::ZSTD(Default::default()),
-        Compression::GZIP(Default::default()),
+        Compression::ZSTD(ZstdLevel::default()),
+        Compression::GZIP(GzipLevel::default()),
         Compression::LZ4_RAW,
     ] {
         let groups = [group(1..20_001), group(20_001..20_003)];
@@ -353,4 +353,32 @@ fn damaged_files_are_refused() {
         whole.len().div_ceil(97),
         "a cut-off file is none"
     );
+}
+
+/// Any outcome but a panic will do: a changed price is a price.
+#[test]
+fn damaged_bytes_never_panic() {
+    let folder = TempDir::new().unwrap();
+    let closes = (0..300).map(|bar| Some(1.0 + f64::from(bar % 13)));
+    let times = Column::Int64((0..300).map(|bar| bar * 60_000).collect());
+    let columns = vec![times, Column::Double(closes.collect())];
+    let path = table(
+        &folder,
+        &format!("REQUIRED INT64 time; {CLOSE}"),
+        &[columns],
+    );
+    let whole = std::fs::read(&path).unwrap();
+    let (mut refused, mut read) = (0, 0);
+    for at in (4..whole.len()).step_by(3) {
+        for change in [0x01, 0xff] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= change;
+            std::fs::write(&path, &damaged).unwrap();
+            match Series::from_parquet(&path, &ReadOptions::new()) {
+                Ok(_) => read += 1,
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    assert!(refused > 100 && read > 10, "{refused} refused, {read} read");
 }

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crosscheck::{FileReport, SeriesReport};
 
 use super::prices::FileArgs;
-use super::table::grouped;
+use super::table::{counted, decimals, grouped, price};
 use super::timeframe::{self, utc};
 use super::{Failure, Outcome};
 
@@ -87,11 +87,9 @@ fn print_series(out: &mut dyn Write, series: &SeriesReport) -> Outcome {
     if let Some(zero) = series.zero_volumes {
         writeln!(out, "zero volumes      {}", share(zero))?;
     }
-    let (low, high, ratio) = (series.min_close, series.max_close, series.max_min_ratio());
-    writeln!(
-        out,
-        "closes            {low} to {high}, a ratio of {ratio:.3}"
-    )?;
+    let (low, high) = (price(series.min_close), price(series.max_close));
+    let ratio = decimals(series.max_min_ratio());
+    writeln!(out, "closes            {low} to {high}, a ratio of {ratio}")?;
     if let Some(largest) = series.largest_move {
         writeln!(
             out,
@@ -136,10 +134,10 @@ fn verdict(args: &Args, out: &mut dyn Write, report: &FileReport) -> Outcome {
         }
         for fault in &report.faults {
             let (count, kind) = (grouped(fault.count as u64), fault.kind.describe());
-            let (line, reason) = (fault.first_line, &fault.first_reason);
+            let (line, reason, unit) = (fault.first_line, &fault.first_reason, report.unit);
             writeln!(
                 out,
-                "fault: {kind}: {count}, the first on line {line}: {reason}"
+                "fault: {kind}: {count}, the first on {unit} {line}: {reason}"
             )?;
         }
     }
@@ -148,8 +146,8 @@ fn verdict(args: &Args, out: &mut dyn Write, report: &FileReport) -> Outcome {
         out.flush()?;
         let file = args.file.display();
         return Err(Failure::Data(format!(
-            "{file} has {} faults",
-            grouped(faults as u64)
+            "{file} has {}",
+            counted(faults as u64, "fault")
         )));
     }
     if report.series.is_none() {

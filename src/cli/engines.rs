@@ -23,6 +23,8 @@ pub(crate) const DEFAULT: &str = "m4";
 pub(crate) struct Engine {
     pub(crate) backend: Box<dyn Backend>,
     pub(crate) threads: usize,
+    /// The device that it computes on, where it has one.
+    pub(crate) adapter: Option<String>,
 }
 
 /// Starting a thread costs some milliseconds, so that more would look like a hang.
@@ -47,10 +49,11 @@ impl Engine {
             "m2" => Ok(Self::single(Sequential::new())),
             "m4" => Ok(Self::pool(threads)),
             #[cfg(feature = "gpu")]
-            "m5" => Ok(Self::single(Gpu::new()?)),
+            "m5" => Ok(Self::gpu(Gpu::new()?)),
             #[cfg(not(feature = "gpu"))]
             "m5" => Err(Failure::Usage(
-                "engine m5 needs a build with the feature gpu".to_owned(),
+                "engine m5 needs a build with the feature gpu: install with --features cli,gpu, or use m4"
+                    .to_owned(),
             )),
             AUTO => Ok(Self::single(Auto::new())),
             _ => Err(Failure::Usage(format!(
@@ -70,6 +73,20 @@ impl Engine {
         Self {
             backend: Box::new(Pool::new(threads)),
             threads: threads.unwrap_or_else(cores),
+            adapter: None,
+        }
+    }
+
+    #[cfg(feature = "gpu")]
+    fn gpu(gpu: Gpu) -> Self {
+        let found = gpu.adapter();
+        let adapter = Some(format!(
+            "{} ({}, {})",
+            found.name, found.backend, found.driver
+        ));
+        Self {
+            adapter,
+            ..Self::single(gpu)
         }
     }
 
@@ -77,6 +94,7 @@ impl Engine {
         Self {
             backend: Box::new(backend),
             threads: 1,
+            adapter: None,
         }
     }
 }

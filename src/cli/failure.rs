@@ -23,10 +23,16 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Names the file that could not be read or written.
+    /// Names the file that could not be written, and what to do.
     pub(crate) fn file(path: &Path, source: io::Error) -> Self {
+        let remedy = match source.kind() {
+            ErrorKind::NotFound => " (its folder does not exist: make it first, or name another)",
+            ErrorKind::PermissionDenied => " (it may not be written there: name another place)",
+            ErrorKind::StorageFull => " (the disk is full: free some space, or name another place)",
+            _ => "",
+        };
         let path = path.to_path_buf();
-        Self::Data(Error::Io { path, source }.to_string())
+        Self::Data(format!("{}{remedy}", Error::Io { path, source }))
     }
 
     /// Says it on the standard error and returns the exit code.
@@ -51,7 +57,12 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let reason = error.to_string();
+        let reason = match &error {
+            Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+                format!("{error} (name a file that is there)")
+            }
+            _ => error.to_string(),
+        };
         match error {
             Error::InvalidSpec { .. }
             | Error::ZeroPeriod { .. }

@@ -1,6 +1,5 @@
 //! `crosscheck ladder`: every engine held against M0 by its trades, then timed on one grid.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -10,6 +9,7 @@ use crosscheck::{Backend, Grid, Naive, Rules, Sequential, Series, random_walk};
 use serde::Serialize;
 
 use super::engines::{self, Engine};
+use super::output::OutFile;
 use super::plot::{self, PlotArgs};
 use super::table::{Table, grouped};
 use super::{Failure, Outcome};
@@ -62,6 +62,7 @@ struct Rung {
 /// Runs the command.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let engines = chosen(args)?;
+    let json = args.json.as_deref().map(OutFile::create).transpose()?;
     let folder = args.plot.folder()?;
     let series = random_walk(args.bars, 42)?;
     let grid = Grid::parse(FAST, SLOW)?;
@@ -88,8 +89,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
             trades_compared,
         });
     }
-    if let Some(path) = &args.json {
-        write_json(path, &rungs)?;
+    if let Some(file) = json {
+        write_json(file, &rungs)?;
     }
     if let Some(folder) = folder {
         draw(folder, &rungs, &grid, &series)?;
@@ -170,11 +171,11 @@ fn spread(combinations: usize, sample: usize) -> Vec<usize> {
     (0..sample).map(|k| at(k) as usize).collect()
 }
 
-fn write_json(path: &PathBuf, rungs: &[Rung]) -> Outcome {
-    let mut text = serde_json::to_string_pretty(rungs)
+fn write_json(mut file: OutFile, rungs: &[Rung]) -> Outcome {
+    let text = serde_json::to_string_pretty(rungs)
         .map_err(|error| Failure::Data(format!("cannot write the ladder as JSON: {error}")))?;
-    text.push('\n');
-    fs::write(path, text).map_err(|error| Failure::file(path, error))
+    writeln!(file, "{text}").map_err(|error| Failure::file(file.path(), error))?;
+    file.finish()
 }
 
 fn draw(folder: &Path, rungs: &[Rung], grid: &Grid, series: &Series) -> Outcome {

@@ -23,6 +23,7 @@ pub(crate) fn question(
     json!({
         "crosscheck": env!("CARGO_PKG_VERSION"),
         "engine": engine.name(),
+        "adapter": engine.adapter,
         "fast": args.fast,
         "slow": args.slow,
         "combinations": grid.combinations(),
@@ -46,6 +47,11 @@ fn digest(prices: &[f64]) -> String {
     for price in prices {
         hasher.update(price.to_le_bytes());
     }
+    hexadecimal(hasher)
+}
+
+/// Finishes a digest as text.
+pub(crate) fn hexadecimal(hasher: Sha256) -> String {
     let mut text = String::new();
     for byte in hasher.finalize() {
         write!(text, "{byte:02x}").expect("writing to a String never fails");

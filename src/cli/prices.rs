@@ -6,7 +6,7 @@ use crosscheck::{
     Duplicates, Error, FileError, ReadOptions, Reading, Series, TimeFormat, random_walk,
 };
 
-use super::timeframe::Timeframe;
+use super::timeframe::{Timeframe, in_words};
 use super::{Failure, Outcome};
 
 /// Which prices a command runs on, and how they are read.
@@ -123,9 +123,26 @@ impl PriceArgs {
             None => self.read(is_quiet)?,
         };
         match self.timeframe {
-            Some(timeframe) => Ok(series.resample(timeframe.milliseconds())?),
+            Some(timeframe) => self.resample(&series, timeframe),
             None => Ok(series),
         }
+    }
+
+    fn resample(&self, series: &Series, timeframe: Timeframe) -> Outcome<Series> {
+        let long = series.resample(timeframe.milliseconds());
+        long.map_err(|error| match error {
+            Error::TimeframeTooLong {
+                timeframe,
+                bars,
+                bar_length,
+            } => Failure::Data(format!(
+                "{}: no bar of {} is closed within its {bars} bars of {}: give a shorter --timeframe, or a longer file",
+                self.prices,
+                in_words(timeframe),
+                in_words(bar_length)
+            )),
+            error => Failure::from(error),
+        })
     }
 
     fn walk(&self, text: &str) -> Outcome<Series> {

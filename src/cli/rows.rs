@@ -55,6 +55,8 @@ pub(crate) fn is_measured(metric: Metric) -> bool {
 pub(crate) enum Format {
     Csv,
     JsonLines,
+    /// Kept as CSV until all rows are there, and made into one table then.
+    Parquet,
 }
 
 impl Format {
@@ -64,10 +66,20 @@ impl Format {
         match extension.map(str::to_ascii_lowercase).as_deref() {
             Some("csv") | None => Ok(Self::Csv),
             Some("jsonl" | "ndjson") => Ok(Self::JsonLines),
+            Some("parquet" | "pq") if cfg!(feature = "parquet") => Ok(Self::Parquet),
+            Some("parquet" | "pq") => Err(Failure::Usage(
+                "writing Parquet needs a build with the feature parquet: install with --features cli,parquet, or name \
+                 the file .csv or .jsonl"
+                    .to_owned(),
+            )),
             Some(other) => Err(Failure::Usage(format!(
-                "cannot write rows as .{other}: name the file .csv or .jsonl"
+                "cannot write rows as .{other}: name the file .csv, .jsonl or .parquet"
             ))),
         }
+    }
+
+    fn is_json(self) -> bool {
+        self == Self::JsonLines
     }
 
     /// Returns the line before the rows, if there is one.
@@ -85,55 +97,78 @@ impl Format {
         if with_metrics {
             names.extend(METRICS[3..].iter().map(|(name, _)| *name));
         }
-        (self == Self::Csv).then(|| names.join(","))
+        (!self.is_json()).then(|| names.join(","))
     }
 
     /// Writes a row as one line.
     pub(crate) fn line(self, row: &SweepRow) -> String {
         let cells = cells(row);
-        match self {
-            Self::Csv => {
-                let texts = cells.iter().map(|(_, value)| match value {
-                    Value::Null => String::new(),
-                    Value::String(text) => text.clone(),
-                    value => value.to_string(),
-                });
-                texts.collect::<Vec<_>>().join(",")
-            }
-            Self::JsonLines => {
-                let named = cells
-                    .into_iter()
-                    .map(|(name, value)| (name.to_owned(), value));
-                Value::Object(named.collect::<Map<_, _>>()).to_string()
-            }
+        if self.is_json() {
+            let named = cells.into_iter().map(|(name, cell)| (name, cell.json()));
+            let named = named.map(|(name, value)| (name.to_owned(), value));
+            return Value::Object(named.collect::<Map<_, _>>()).to_string();
         }
+        let texts: Vec<String> = cells.into_iter().map(|(_, cell)| cell.text()).collect();
+        texts.join(",")
     }
 
     /// Reads back what the table of the best rows needs from a line and the header before it.
     pub(crate) fn record(self, line: &str, header: &str, metric: &str) -> Option<Record> {
-        let cell = |name: &str| match self {
-            Self::Csv => {
-                let at = header.split(',').position(|column| column == name)?;
-                line.split(',').nth(at).map(str::to_owned)
-            }
-            Self::JsonLines => {
+        let cell = |name: &str| {
+            if self.is_json() {
                 let row: Value = serde_json::from_str(line).ok()?;
                 let value = row.get(name)?;
-                Some(
-                    value
-                        .as_str()
-                        .map_or_else(|| value.to_string(), str::to_owned),
-                )
+                let text = value.as_str().map(str::to_owned);
+                return Some(text.unwrap_or_else(|| value.to_string()));
             }
+            let at = header.split(',').position(|column| column == name)?;
+            line.split(',').nth(at).map(str::to_owned)
+        };
+        // JSON knows no infinity: a sum that left the range is null there.
+        let number = |name: &str| match cell(name)?.as_str() {
+            "null" => Some(f64::NAN),
+            text => text.parse().ok(),
         };
         Some(Record {
             fast: cell("fast")?,
             slow: cell("slow")?,
             trades: cell("trades")?.parse().ok()?,
-            pnl_pct: cell("pnl_pct")?.parse().ok()?,
+            pnl_pct: number("pnl_pct")?,
             wins: cell("wins")?.parse().ok()?,
             value: cell(metric).and_then(|text| text.parse().ok()),
         })
+    }
+}
+
+/// One value of a row.
+#[derive(Debug, Clone, PartialEq)]
+enum Cell {
+    Text(String),
+    Count(u64),
+    Flag(bool),
+    /// `None` where the metric is undefined.
+    Number(Option<f64>),
+}
+
+impl Cell {
+    /// The text that reads back as the same value: blank where there is none, `inf` and `NaN` as pandas and polars have them.
+    fn text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Number(None) => String::new(),
+            Self::Number(Some(value)) if !value.is_finite() => value.to_string(),
+            cell => cell.json().to_string(),
+        }
+    }
+
+    /// JSON has no infinity and no NaN: both are null.
+    fn json(self) -> Value {
+        match self {
+            Self::Text(text) => text.into(),
+            Self::Count(count) => count.into(),
+            Self::Flag(flag) => flag.into(),
+            Self::Number(value) => value.map_or(Value::Null, Value::from),
+        }
     }
 }
 
@@ -162,25 +197,47 @@ impl Record {
     }
 }
 
-fn cells(row: &SweepRow) -> Vec<(&'static str, Value)> {
+fn cells(row: &SweepRow) -> Vec<(&'static str, Cell)> {
     let totals = row.totals;
     let mut cells = vec![
-        ("fast", row.fast.clone().into()),
-        ("slow", row.slow.clone().into()),
-        ("trades", totals.trades.into()),
-        ("pnl_pct", totals.pnl_pct.into()),
-        ("wins", totals.wins.into()),
-        ("has_open_trade", totals.has_open_trade.into()),
-        ("fees_pct", totals.fees_pct.into()),
-        ("unfilled", totals.unfilled.into()),
+        ("fast", Cell::Text(row.fast.clone())),
+        ("slow", Cell::Text(row.slow.clone())),
+        ("trades", Cell::Count(totals.trades)),
+        ("pnl_pct", Cell::Number(Some(totals.pnl_pct))),
+        ("wins", Cell::Count(totals.wins)),
+        ("has_open_trade", Cell::Flag(totals.has_open_trade)),
+        ("fees_pct", Cell::Number(Some(totals.fees_pct))),
+        ("unfilled", Cell::Count(totals.unfilled)),
     ];
     if row.metrics.is_some() {
-        let value = |metric| row.value(metric).map_or(Value::Null, Value::from);
-        cells.extend(
-            METRICS[3..]
-                .iter()
-                .map(|(name, metric)| (*name, value(*metric))),
-        );
+        let measured = METRICS[3..].iter();
+        cells.extend(measured.map(|(name, metric)| (*name, Cell::Number(row.value(*metric)))));
     }
     cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_beyond_the_range_are_no_blanks() {
+        let texts = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300, 0.5]
+            .map(|value| Cell::Number(Some(value)).text());
+        assert_eq!(texts, ["inf", "-inf", "NaN", "1e+300", "0.5"]);
+        assert_eq!(Cell::Number(None).text(), "");
+        assert_eq!(Cell::Number(Some(f64::INFINITY)).json(), Value::Null);
+    }
+
+    #[test]
+    fn lines_of_either_form_read_back() {
+        let header = "fast,slow,trades,pnl_pct,wins,sharpe";
+        let csv = Format::Csv
+            .record("a,b,3,inf,1,", header, "sharpe")
+            .unwrap();
+        assert_eq!((csv.pnl_pct, csv.value), (f64::INFINITY, None));
+        let json = r#"{"fast":"a","slow":"b","trades":3,"pnl_pct":null,"wins":1,"sharpe":0.25}"#;
+        let json = Format::JsonLines.record(json, "", "sharpe").unwrap();
+        assert!(json.pnl_pct.is_nan() && json.value == Some(0.25));
+    }
 }

@@ -2,7 +2,7 @@
 
 use crosscheck::{Compounding, Direction, Fill, Rules};
 
-use super::Outcome;
+use super::{Failure, Outcome};
 
 /// How crossovers are traded.
 #[derive(Debug, Clone, clap::Args)]
@@ -62,6 +62,12 @@ impl RulesArgs {
         } else {
             Compounding::Additive
         };
+        if self.fee_pct < 0.0 {
+            return Err(Failure::Usage(format!(
+                "a fee of {} % a round trip: give 0 or more",
+                self.fee_pct
+            )));
+        }
         Ok(Rules::default()
             .with_fee_pct(self.fee_pct)?
             .with_slippage_bps(self.slippage_bps)?

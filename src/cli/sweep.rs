@@ -3,18 +3,20 @@
 use std::io::Write;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::time::Instant;
 
-use crosscheck::{Diagnostics, Grid, Metric, MetricSet, Question, Rules, Series, Sweep, rank};
+use crosscheck::{Diagnostics, Grid, Metric, MetricSet, Question, Rules, Series, Sweep};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::chunks::Chunks;
 use super::engines::{self, Engine};
 use super::plot::{self, PlotArgs};
-use super::prices::{self, PriceArgs};
+use super::prices::PriceArgs;
 use super::rows::{self, Format, Record};
 use super::rows_file::RowsFile;
 use super::rules::RulesArgs;
-use super::table::{Table, grouped};
-use super::{Failure, Outcome, interrupt, meta};
+use super::table::grouped;
+use super::{Failure, Outcome, best, interrupt, meta};
 
 /// Sweep a grid: trades, PnL and wins of every combination, and any metric.
 #[derive(Debug, clap::Args)]
@@ -30,7 +32,8 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) slow: String,
 
-    /// Engine that decides the sides
+    /// Engine that decides the sides, the same on each: m0, m1, m2, m4 (a pool over all cores, no device), m5 (the GPU,
+    /// feature gpu), or auto (m2, m4 or m5 by a short calibration)
     #[arg(long, default_value = engines::DEFAULT)]
     engine: String,
 
@@ -53,7 +56,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BARS", allow_negative_numbers = true)]
     periods_per_year: Option<f64>,
 
-    /// Write every row to this file, .csv or .jsonl; what it is of goes into NAME.meta.json beside it
+    /// Write every row to this file: .csv or .jsonl, with what it is of in NAME.meta.json beside it, or .parquet
+    /// (feature parquet), which holds that itself
     #[arg(long)]
     out: Option<PathBuf>,
 
@@ -62,7 +66,7 @@ pub(crate) struct Args {
     resume: bool,
 
     /// Combinations to compute between two writes; about a second's work where left out
-    #[arg(long, value_name = "COMBINATIONS")]
+    #[arg(long, value_name = "COMBINATIONS", value_parser = at_least_one)]
     chunk: Option<usize>,
 
     /// Print the best K combinations
@@ -127,8 +131,14 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     if args.quiet {
         return Ok(());
     }
-    print(out, args, &records, &job)?;
-    print_diagnostics(out, &sweep)
+    best::print(out, &records, (&args.metric, job.metric), args.top)?;
+    best::print_sums(out, &records, &job.series, job.engine.name())?;
+    best::print_diagnostics(out, &sweep)
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|&count| count > 0);
+    count.ok_or_else(|| "give a whole number, 1 or more".to_owned())
 }
 
 fn title(args: &Args) -> &str {
@@ -141,6 +151,12 @@ fn title(args: &Args) -> &str {
 /// The metrics to measure, if the totals do not suffice.
 fn metric_set(args: &Args, metric: Metric, series: &Series) -> Outcome<Option<MetricSet>> {
     const YEAR_MS: f64 = 365.0 * 86_400_000.0;
+    let refuse = |error: crosscheck::Error| Failure::Usage(error.to_string());
+    // A number that makes no sense is refused where it changes nothing, too.
+    args.periods_per_year
+        .map(MetricSet::all)
+        .transpose()
+        .map_err(refuse)?;
     if !args.metrics && !rows::is_measured(metric) {
         return Ok(None);
     }
@@ -154,8 +170,7 @@ fn metric_set(args: &Args, metric: Metric, series: &Series) -> Outcome<Option<Me
         .ok_or_else(|| {
             Failure::Usage("the file has no timestamps: give --periods-per-year".to_owned())
         })?;
-    let set = MetricSet::all(periods).map_err(|error| Failure::Usage(error.to_string()))?;
-    Ok(Some(set))
+    MetricSet::all(periods).map(Some).map_err(refuse)
 }
 
 /// Computes chunk by chunk and writes each; returns the records of all rows and what this run computed.
@@ -173,7 +188,8 @@ fn compute(args: &Args, job: &Job, format: Option<Format>) -> Outcome<(Vec<Recor
     let mut file = None;
     let mut records = Vec::new();
     if let Some(path) = &args.out {
-        let (opened, lines) = RowsFile::open(path, &question, header.as_deref(), args.resume)?;
+        let (opened, lines) =
+            RowsFile::open(path, format, &question, header.as_deref(), args.resume)?;
         let head = header.as_deref().unwrap_or_default();
         let read = |line: &String| format.record(line, head, &args.metric);
         records = lines
@@ -192,12 +208,15 @@ fn compute(args: &Args, job: &Job, format: Option<Format>) -> Outcome<(Vec<Recor
     let progress = progress(args.quiet, total, records.len());
     interrupt::listen();
     let mut sweep: Option<Sweep> = None;
-    for chunk in chunks(records.len()..total, chunk_size(args, job)) {
+    let mut chunks = Chunks::new(records.len()..total, job.series.bars(), args.chunk);
+    while let Some(chunk) = chunks.take() {
         if interrupt::is_asked() {
             progress.abandon();
             return Err(interrupted(args, records.len(), total));
         }
+        let start = Instant::now();
         let part = job.sweep(chunk)?;
+        chunks.took(start.elapsed().as_secs_f64());
         if let Some(file) = &mut file {
             file.write(
                 &part
@@ -244,20 +263,6 @@ impl Job {
     }
 }
 
-/// About a second's work of a fast engine, and whole rows of the grid where that is small.
-fn chunk_size(args: &Args, job: &Job) -> usize {
-    const BAR_COMBINATIONS: usize = 2_000_000_000;
-    args.chunk
-        .unwrap_or(BAR_COMBINATIONS / job.series.bars())
-        .max(1)
-}
-
-fn chunks(rest: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
-    let end = rest.end;
-    rest.step_by(size)
-        .map(move |start| start..end.min(start.saturating_add(size)))
-}
-
 /// A bar on the standard error; indicatif hides it where that is no terminal.
 fn progress(is_quiet: bool, total: usize, done: usize) -> ProgressBar {
     if is_quiet {
@@ -280,82 +285,4 @@ fn interrupted(args: &Args, done: usize, total: usize) -> Failure {
     Failure::Interrupted(format!(
         "stopped after {done} of {total} combinations: {next}"
     ))
-}
-
-fn print(out: &mut dyn Write, args: &Args, records: &[Record], job: &Job) -> Outcome {
-    let sign = if job.metric.is_better_low() {
-        -1.0
-    } else {
-        1.0
-    };
-    let scores: Vec<f64> = records
-        .iter()
-        .map(|r| r.value.map_or(f64::NAN, |value| sign * value))
-        .collect();
-    let is_finite = |index: &usize| scores[*index].is_finite();
-    let best: Vec<usize> = rank(&scores)
-        .into_iter()
-        .filter(is_finite)
-        .take(args.top)
-        .collect();
-    if !best.is_empty() {
-        let is_shown = ["trades", "pnl_pct"].contains(&args.metric.as_str());
-        let mut columns = vec!["fast", "slow", "trades", "pnl_pct", "wins"];
-        columns.extend((!is_shown).then_some(args.metric.as_str()));
-        let mut table = Table::new(&columns, 2);
-        for record in best.into_iter().map(|index| &records[index]) {
-            let mut row = vec![
-                record.fast.clone(),
-                record.slow.clone(),
-                grouped(record.trades),
-            ];
-            row.extend([format!("{:.4}", record.pnl_pct), grouped(record.wins)]);
-            row.extend(
-                record
-                    .value
-                    .filter(|_| !is_shown)
-                    .map(|value| format!("{value:.4}")),
-            );
-            table.push(row);
-        }
-        table.print(out)?;
-        writeln!(out)?;
-    }
-    let trades: u64 = records.iter().map(|record| record.trades).sum();
-    let (trades, count) = (grouped(trades), grouped(records.len() as u64));
-    let (prices, engine) = (prices::describe(&job.series), job.engine.name());
-    writeln!(
-        out,
-        "{trades} trades of {count} combinations on {prices}; engine {engine}"
-    )?;
-    Ok(())
-}
-
-fn print_diagnostics(out: &mut dyn Write, sweep: &Sweep) -> Outcome {
-    let diagnostics = &sweep.diagnostics;
-    writeln!(
-        out,
-        "{} of {} decisions undecided by the bound ({:.2e}), {} exact ties among them",
-        grouped(diagnostics.undecided),
-        grouped(diagnostics.decisions),
-        diagnostics.undecided_share(),
-        grouped(diagnostics.ties),
-    )?;
-    for note in &diagnostics.notes {
-        writeln!(out, "note: {note}")?;
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chunks_cover_the_rest_once() {
-        let all: Vec<_> = chunks(3..10, 3).collect();
-        assert_eq!(all, [3..6, 6..9, 9..10]);
-        assert_eq!(chunks(5..5, 3).count(), 0);
-        assert_eq!(chunks(0..2, usize::MAX).last(), Some(0..2));
-    }
 }

@@ -64,6 +64,30 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
+/// Writes a result in four decimals, and with an exponent where it has more digits than a table.
+pub(crate) fn decimals(value: f64) -> String {
+    if value.abs() < 1e12 {
+        format!("{value:.4}")
+    } else {
+        format!("{value:.4e}")
+    }
+}
+
+/// Writes a price in full, and with an exponent where the digits would be mere zeros; either reads back exactly.
+pub(crate) fn price(value: f64) -> String {
+    if value == 0.0 || (1e-9..1e15).contains(&value.abs()) {
+        value.to_string()
+    } else {
+        format!("{value:e}")
+    }
+}
+
+/// Writes a count and what is counted: `1 fault`, `2 faults`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(number))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +101,13 @@ mod tests {
         table.print(&mut text).unwrap();
         let expected = "name    trades\nhma:20       7\na       12,345\n";
         assert_eq!(String::from_utf8(text).unwrap(), expected);
+    }
+
+    #[test]
+    fn long_numbers_get_an_exponent() {
+        assert_eq!([0.25, 1e300].map(decimals), ["0.2500", "1.0000e300"]);
+        assert_eq!([0.25, 1e300, 1e-12].map(price), ["0.25", "1e300", "1e-12"]);
+        assert_eq!([1, 2].map(|n| counted(n, "fault")), ["1 fault", "2 faults"]);
     }
 
     #[test]

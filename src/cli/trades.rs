@@ -9,7 +9,7 @@ use super::engines::{self, Engine};
 use super::output::OutFile;
 use super::prices::{self, PriceArgs};
 use super::rules::RulesArgs;
-use super::table::{Table, grouped};
+use super::table::{Table, grouped, price};
 use super::timeframe::utc;
 use super::{Failure, Outcome};
 
@@ -136,8 +136,8 @@ fn print(out: &mut dyn Write, trades: &[Trade], clock: &Clock<'_>) -> io::Result
             .collect();
         row.extend(bars.map(|bar| bar.to_string()));
         row.push(side(trade.side).to_owned());
-        row.extend([trade.entry_price, trade.exit_price].map(|price| price.to_string()));
-        row.push(format!("{:.6}", trade.pnl_pct));
+        row.extend([trade.entry_price, trade.exit_price].map(price));
+        row.push(percent(trade.pnl_pct));
         let open = if trade.is_open { "open " } else { "" };
         let gap = if clock.crosses_gap(trade) { "gap" } else { "" };
         row.push(format!("{open}{gap}"));
@@ -153,7 +153,8 @@ fn summary(out: &mut dyn Write, grid: &Grid, trades: &[Trade], series: &Series) 
     let prices = prices::describe(series);
     writeln!(
         out,
-        "\n{fast} over {slow}: {count} trades, {sum:.6} % in all ({prices})"
+        "\n{fast} over {slow}: {count} trades, {} % in all ({prices})",
+        percent(sum)
     )?;
     if series.timestamps().is_some() {
         writeln!(
@@ -191,7 +192,10 @@ fn write_csv(file: &mut OutFile, trades: &[Trade], clock: &Clock<'_>) -> io::Res
         let side = side(trade.side);
         write!(
             file,
-            "{entry_bar},{exit_bar},{side},{entry_price},{exit_price},{pnl_pct},{is_open}"
+            "{entry_bar},{exit_bar},{side},{},{},{},{is_open}",
+            price(entry_price),
+            price(exit_price),
+            price(pnl_pct)
         )?;
         if let Some([entry, exit]) = clock.times_of(trade) {
             write!(file, ",{entry},{exit},{}", clock.crosses_gap(trade))?;
@@ -199,6 +203,14 @@ fn write_csv(file: &mut OutFile, trades: &[Trade], clock: &Clock<'_>) -> io::Res
         writeln!(file)?;
     }
     Ok(())
+}
+
+fn percent(value: f64) -> String {
+    if value.abs() < 1e12 {
+        format!("{value:.6}")
+    } else {
+        format!("{value:.6e}")
+    }
 }
 
 fn side(side: Side) -> &'static str {

@@ -1,5 +1,7 @@
 //! The text form of filters: `hma:20..=200:20`, `hma:9,16,55`, `sma:5`.
 
+use std::collections::HashSet;
+
 use super::{Filter, RootRounding};
 use crate::error::{Error, Result};
 
@@ -9,7 +11,7 @@ const MAX_FILTERS: usize = 1_000_000;
 /// Reads filters from text: a kind, a colon, and periods as a list or a range with an optional step.
 ///
 /// Kinds: `sma`, `wma`, `hma`, `hma-nearest` (root rounded to nearest), `hma3`. The order of the text is the
-/// order of the filters.
+/// order of the filters. A filter that is there twice is refused: its rows in a result would have the same name.
 ///
 /// # Errors
 /// [`Error::InvalidSpec`] with what is wrong, or the error of the filter's constructor.
@@ -46,11 +48,13 @@ pub fn parse_filters(text: &str) -> Result<Vec<Filter>> {
             )));
         }
     };
-    parse_periods(periods)
-        .map_err(refuse)?
-        .into_iter()
-        .map(make)
-        .collect()
+    let periods = parse_periods(periods).map_err(refuse)?;
+    let mut seen = HashSet::new();
+    if let Some(twice) = periods.iter().find(|&&period| !seen.insert(period)) {
+        let reason = format!("{kind}:{twice} is there twice, and its rows could not be told apart");
+        return Err(refuse(reason));
+    }
+    periods.into_iter().map(make).collect()
 }
 
 fn parse_periods(text: &str) -> std::result::Result<Vec<usize>, String> {
@@ -108,6 +112,7 @@ mod tests {
             ("hma:1,,2", "no whole number"),
             ("hma:1..=99999999999", "limit"),
             ("hma:", "no whole number"),
+            ("hma:5,9,5", "hma:5 is there twice"),
         ] {
             let error = parse_filters(text).unwrap_err().to_string();
             assert!(error.contains(reason), "{text}: {error}");

@@ -207,12 +207,10 @@ fn records<T: DataType>(
     reader.read_records(count, wanted, None, &mut values)?;
     let mut values = values.into_iter().map(cell);
     if is_optional {
-        let present = |level: &i16| *level > 0;
-        let mut next = |is_present: bool| match is_present {
-            true => values.next().unwrap_or(Cell::Missing),
-            false => Cell::Missing,
-        };
-        out.extend(levels.iter().map(|level| next(present(level))));
+        out.extend(levels.iter().map(|&level| {
+            let value = if level > 0 { values.next() } else { None };
+            value.unwrap_or(Cell::Missing)
+        }));
     } else {
         out.extend(values);
     }

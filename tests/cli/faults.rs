@@ -1,0 +1,256 @@
+//! What the command line refuses, and what it says.
+
+use super::*;
+
+#[test]
+fn usage_errors_exit_with_2_and_say_the_remedy() {
+    for (arguments, remedy) in [
+        (
+            vec!["sweep", WALK, "--fast", "ema:5", "--slow", "sma:9"],
+            "the kinds are sma",
+        ),
+        (
+            vec!["sweep", WALK, "--fast", "sma:0", "--slow", "sma:9"],
+            "periods start at 1",
+        ),
+        (
+            with(&["sweep", WALK, "--engine", "m9"], &GRID),
+            "this build has m0",
+        ),
+        (
+            with(&["sweep", WALK, "--threads", "0"], &GRID),
+            "give 1 or more",
+        ),
+        (
+            with(&["sweep", WALK, "--fee-pct", "-1"], &GRID),
+            "0 or more",
+        ),
+        (
+            with(&["sweep", "random-walk:x", "--top", "1"], &GRID),
+            "random-walk:BARS:SEED",
+        ),
+        (
+            with(&["sweep", WALK, "--reading", "ticks"], &GRID),
+            "no ticks",
+        ),
+        (
+            with(&["sweep", WALK, "--timeframe", "5"], &GRID),
+            "such as 5m",
+        ),
+        (with(&["trades", WALK], &GRID), "takes one"),
+        (vec!["ladder", "--engines", "m7"], "this build has m0"),
+        (
+            vec![
+                "ladder",
+                "--bars",
+                "400",
+                "--engines",
+                "m0",
+                "--threads",
+                "0",
+            ],
+            "give 1 or more",
+        ),
+    ] {
+        let error = fail(&arguments, 2);
+        assert!(error.contains(remedy), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn data_errors_exit_with_1_and_name_the_place() {
+    let folder = TempDir::new().unwrap();
+    let bad = folder.path().join("bad.csv");
+    fs::write(&bad, "timestamp,close\n60,1\n120,\"1,5\"\n").unwrap();
+    let nowhere = folder.path().join("no").join("rows.csv");
+    for (arguments, place) in [
+        (with(&["sweep", text(&bad)], &GRID), "bad.csv, line 3"),
+        (with(&["sweep", "missing.csv"], &GRID), "missing.csv"),
+        (
+            with(&["sweep", WALK, "--out", text(&nowhere)], &GRID),
+            "rows.csv",
+        ),
+        (
+            with(&["sweep", WALK, "--out", text(folder.path())], &GRID),
+            "is a folder",
+        ),
+        (with(&["sweep", "random-walk:10:1"], &GRID), "needs"),
+        (with(&["sweep", "random-walk:0:1"], &GRID), "no bars"),
+    ] {
+        let error = fail(&arguments, 1);
+        assert!(error.contains(place), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn a_failed_sweep_leaves_the_earlier_file_alone() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("rows.csv");
+    fs::write(&path, "earlier work").unwrap();
+    fail(
+        &with(&["sweep", "random-walk:10:1", "--out", text(&path)], &GRID),
+        1,
+    );
+    assert_eq!(fs::read_to_string(&path).unwrap(), "earlier work");
+    assert_eq!(names_in(&folder), ["rows.csv"]);
+}
+
+#[test]
+fn a_result_never_takes_the_place_of_the_prices_or_of_a_device() {
+    let folder = TempDir::new().unwrap();
+    let prices = folder.path().join("prices.csv");
+    let rows: Vec<String> = (0..200)
+        .map(|bar| format!("{}\n", 100 + bar * bar % 17))
+        .collect();
+    let before = format!("close\n{}", rows.concat());
+    fs::write(&prices, &before).unwrap();
+    let arguments = [
+        "sweep",
+        text(&prices),
+        "--fast",
+        "sma:2",
+        "--slow",
+        "sma:5",
+        "--out",
+    ];
+    let same = folder.path().join(".").join("prices.csv");
+    assert!(fail(&with(&arguments, &[text(&same)]), 2).contains("price file itself"));
+    assert_eq!(fs::read_to_string(&prices).unwrap(), before);
+    #[cfg(unix)]
+    {
+        let link = folder.path().join("link.csv");
+        std::os::unix::fs::symlink(&prices, &link).unwrap();
+        assert!(fail(&with(&arguments, &[text(&link)]), 2).contains("price file itself"));
+        let elsewhere = folder.path().join("elsewhere.csv");
+        fs::write(&elsewhere, "x").unwrap();
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+        assert!(fail(&with(&arguments, &[text(&link)]), 1).contains("is a link"));
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "x");
+    }
+}
+
+#[test]
+fn thousands_of_threads_are_refused() {
+    let arguments = with(&["sweep", WALK, "--threads", "100000"], &GRID);
+    assert!(fail(&arguments, 2).contains("limit is 1024"));
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_refused() {
+    for (arguments, remedy) in [
+        (["--chunk", "0"], "1 or more"),
+        (["--periods-per-year", "0"], "above 0"),
+        (
+            ["--fee-pct", "-1"],
+            "a fee of -1 % a round trip: give 0 or more",
+        ),
+        (["--fast", "hma:5,9,5"], "hma:5 is there twice"),
+    ] {
+        let mut all = vec!["sweep", WALK, "--slow", "hma3:24"];
+        if arguments[0] != "--fast" {
+            all.extend(["--fast", "hma:20"]);
+        }
+        let error = fail(&with(&all, &arguments), 2);
+        assert!(error.contains(remedy), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn the_longest_need_is_named() {
+    let error = fail(&["ladder", "--bars", "30", "--engines", "m2"], 1);
+    assert!(
+        error.contains("hma:200 needs 213 bars, the series has 30"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_timeframe_longer_than_the_file_says_so() {
+    let folder = TempDir::new().unwrap();
+    let prices = price_file(&folder, 100);
+    let error = fail(
+        &with(&["sweep", text(&prices), "--timeframe", "1d"], &GRID),
+        1,
+    );
+    for part in [
+        "prices.csv",
+        "no bar of 1d",
+        "100 bars of 1m",
+        "shorter --timeframe",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn paths_that_are_not_there_come_with_a_remedy() {
+    let folder = TempDir::new().unwrap();
+    let missing = folder.path().join("missing.csv");
+    let error = fail(&["check", text(&missing)], 1);
+    assert!(
+        error.contains("missing.csv") && error.contains("a file that is there"),
+        "{error}"
+    );
+    let nowhere = folder.path().join("no").join("rows.csv");
+    for arguments in [
+        with(&["sweep", WALK, "--out", text(&nowhere)], &GRID),
+        vec!["trap", "--bars", "2000", "--json", text(&nowhere)],
+        vec![
+            "ladder",
+            "--bars",
+            "2000",
+            "--engines",
+            "m2",
+            "--json",
+            text(&nowhere),
+        ],
+    ] {
+        let error = fail(&arguments, 1);
+        assert!(
+            error.contains("rows.csv") && error.contains("make it first"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn one_fault_is_no_faults_and_huge_prices_are_short() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("prices.csv");
+    fs::write(&path, "timestamp,close\n60,1\n60,2\n").unwrap();
+    assert!(fail(&["check", text(&path)], 1).contains("has 1 fault\n"));
+    let rows: Vec<_> = (0..60)
+        .map(|bar| format!("{}e300\n", 1 + bar * bar % 7))
+        .collect();
+    fs::write(&path, format!("close\n{}", rows.concat())).unwrap();
+    let said = succeed(&["check", text(&path), "--reading", "binary"]);
+    assert!(said.contains("1e300 to 5e300"), "{said}");
+    let trades = [
+        "trades",
+        text(&path),
+        "--reading",
+        "binary",
+        "--fast",
+        "sma:1",
+        "--slow",
+        "sma:9",
+    ];
+    let table = succeed(&trades);
+    assert!(
+        table.contains("e300") && table.lines().all(|line| line.len() < 120),
+        "{table}"
+    );
+    fs::write(&path, "close\n1e300\n-1e300\n").unwrap();
+    let error = fail(&with(&trades[..2], &trades[2..]), 1);
+    assert!(error.contains("line 3: close is -1e300"), "{error}");
+}
+
+#[test]
+fn two_close_columns_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("prices.csv");
+    fs::write(&path, "date,close,volume,Close\n2025-01-01,1,1,2\n").unwrap();
+    let error = fail(&with(&["sweep", text(&path)], &GRID), 1);
+    assert!(error.contains("columns 2 'close' and 4 'Close'"), "{error}");
+}
