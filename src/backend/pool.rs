@@ -31,7 +31,6 @@ pub struct Pool {
     threads: Option<usize>,
     pool: OnceLock<ThreadPool>,
     path: SimdPath,
-    spare: parallel::Spare,
 }
 
 impl Pool {
@@ -92,6 +91,6 @@ impl Backend for Pool {
         question: &Question<'_>,
         writers: &mut [SideWriter<'_>],
     ) -> Result<Diagnostics> {
-        self.install(|| parallel::sides("m4", self.path, &self.spare, question, writers))
+        self.install(|| parallel::sides("m4", self.path, question, writers))
     }
 }

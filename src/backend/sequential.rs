@@ -17,9 +17,9 @@ use ndarray::Array2;
 #[doc(hidden)]
 pub use lanes::SimdPath;
 
-use self::plan::{Job, Plan};
+use self::plan::Plan;
 use self::rows::{Fill, Tile};
-use self::sides::{Context, Decide, GROUP, Words};
+use self::sides::{Context, Decide, Words};
 use super::{Backend, FilterMatrix};
 use crate::crossover::SideWriter;
 use crate::diagnostics::Diagnostics;
@@ -91,14 +91,14 @@ fn decide(
     writers: &mut [SideWriter<'_>],
     diagnostics: &mut Diagnostics,
 ) {
-    let jobs = Plan::order(question, writers);
-    let (mut tile, mut words) = (Tile::take(plan), Words::default());
-    words.fit(plan, GROUP);
-    for first_bar in (0..question.series().bars()).step_by(plan.tile) {
+    let mut jobs = Plan::order(question, writers);
+    let (mut tile, mut words) = (Tile::take(plan), Words::new(plan));
+    for tile_bars in plan.tiles(question.series().bars(), 1).windows(2) {
         path.run(Fill {
             plan,
             question,
-            first_bar,
+            first_bar: tile_bars[0],
+            bars: tile_bars[1] - tile_bars[0],
             tile: &mut tile,
         });
         path.run(Decide {
@@ -107,13 +107,9 @@ fn decide(
                 question,
                 tile: &tile,
             },
-            jobs: &jobs,
+            jobs: &mut jobs,
             words: &mut words,
             diagnostics,
-            has_own_words: false,
-            then: |run, job: &Job, words: &Words| {
-                words.write(run, first_bar, &mut writers[job.writer]);
-            },
         });
     }
     if Tile::is_kept(plan) {

@@ -7,11 +7,15 @@ use super::writer::{CrossoverSink, Side};
 /// Crossovers on their way to the sink, in a batch on the stack.
 pub(super) struct Found {
     bars: [u32; Self::CAPACITY],
-    count: usize,
+    /// So small a type that no slot is out of range, which spares a check a word.
+    count: u8,
 }
 
 impl Found {
-    const CAPACITY: usize = 192;
+    /// The largest count, and the 64 slots that are kept free.
+    const CAPACITY: usize = u8::MAX as usize + 64;
+    /// A word may bring 64 more.
+    const FULL: u8 = 128;
 
     #[inline(always)]
     pub(super) fn new() -> Self {
@@ -32,12 +36,13 @@ impl Found {
     ) -> Side {
         let mut carry = u64::from(before == Side::Long);
         // in a register: each word waits for the count of the one before
-        let mut count = self.count;
-        for (index, &word) in words.iter().enumerate() {
+        let (mut base, mut count) = (base, self.count);
+        for &word in words {
             let changes = word ^ ((word << 1) | carry);
             carry = word >> 63;
-            count += self.write(count, base + 64 * index as u32, changes);
-            if count > Self::CAPACITY - 64 {
+            count += self.write(count, base, changes);
+            base += 64;
+            if count > Self::FULL {
                 self.count = count;
                 self.flush(sink);
                 count = 0;
@@ -51,7 +56,7 @@ impl Found {
     #[inline(always)]
     pub(super) fn push_word(&mut self, base: u32, changes: u64, sink: &mut dyn CrossoverSink) {
         self.count += self.write(self.count, base, changes);
-        if self.count > Self::CAPACITY - 64 {
+        if self.count > Self::FULL {
             self.flush(sink);
         }
     }
@@ -59,9 +64,9 @@ impl Found {
     /// Writes the bars of the set bits from a slot on, and returns their number. Four are always written: a word holds
     /// two on average, and a loop that ends where they do mispredicts once a word.
     #[inline(always)]
-    fn write(&mut self, first: usize, base: u32, mut changes: u64) -> usize {
-        let changed = changes.count_ones() as usize;
-        let (room, _) = self.bars[first..]
+    fn write(&mut self, first: u8, base: u32, mut changes: u64) -> u8 {
+        let changed = changes.count_ones() as u8;
+        let (room, _) = self.bars[usize::from(first)..]
             .split_first_chunk_mut::<64>()
             .expect("64 slots are kept free");
         for slot in room.iter_mut().take(4) {
@@ -77,7 +82,7 @@ impl Found {
     #[inline(never)]
     pub(super) fn flush(&mut self, sink: &mut dyn CrossoverSink) {
         if self.count > 0 {
-            sink.crossovers(&self.bars[..self.count]);
+            sink.crossovers(&self.bars[..usize::from(self.count)]);
             self.count = 0;
         }
     }

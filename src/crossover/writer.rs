@@ -93,7 +93,7 @@ impl<'a> SideWriter<'a> {
             next_word: first_bar / 64,
             side: None,
             gap_at: None,
-            arch: pulp::Arch::new(),
+            arch: with_bit_scans(),
             sink,
         }
     }
@@ -106,11 +106,6 @@ impl<'a> SideWriter<'a> {
     /// Returns the first bar on which both filters have a value.
     pub fn first_bar(&self) -> usize {
         self.first_bar
-    }
-
-    /// Returns the bars of the series.
-    pub(crate) fn bars(&self) -> usize {
-        self.bars
     }
 
     /// Returns the next word to write; words below it are ignored.
@@ -224,6 +219,16 @@ impl<'a> SideWriter<'a> {
             reason: "sides from here on were not written; write every word in order".to_owned(),
         })
     }
+}
+
+/// The instructions for bit scans and population counts. AVX-512 is left out: the compiler would do four scans in one
+/// register, which takes longer.
+fn with_bit_scans() -> pulp::Arch {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(lanes) = pulp::x86::V3::try_new() {
+        return pulp::Arch::V3(lanes);
+    }
+    pulp::Arch::new()
 }
 
 /// Whole words to write. A closure in its place is not inlined, and gets none of the instructions.

@@ -1,8 +1,11 @@
-//! The kernels over a pool: tiles side by side up to decided words, then combinations side by side up to money.
+//! The kernels over a pool: each thread fills a tile, and takes it through all combinations to money, as M2 does.
 //!
-//! Waves of tiles bound the memory. Neither the tiles nor the order in which they finish can change a result: cells
-//! have fixed anchors, every decision is exact, and a combination's words reach its writer in the order of the bars.
+//! Combinations go in pieces, and a piece takes the tiles in the order of the bars: a thread that comes to one before
+//! the thread with the tile before it has left waits. So they follow each other at a distance of a piece or more. Neither
+//! the tiles nor the order in which they finish can change a result: cells have fixed anchors, every decision is exact,
+//! and a combination's words reach its writer in the order of the bars. Nothing is held but one tile a thread.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -16,129 +19,183 @@ use crate::crossover::SideWriter;
 use crate::diagnostics::Diagnostics;
 use crate::question::Question;
 
-/// Decided words of one wave, all combinations.
-const WAVE_BYTES: usize = 64 << 20;
-
-/// A wave up to this size is kept for the next call: fresh memory costs a page fault per 4 KB.
-const KEPT_BYTES: usize = 8 << 20;
-
-/// Combinations that go through a wave together, tile by tile, while the tile's closes stay in the first-level cache.
-const WRITE_TOGETHER: usize = 64;
-
-/// Pieces of money a thread, so that one that starts late leaves some to the others.
+/// Pieces a thread: it waits for one of them when it first meets another thread.
 const PIECES: usize = 4;
 
-/// The words of a wave, kept between calls.
-#[derive(Debug, Default)]
-pub(in crate::backend) struct Spare(Mutex<Vec<Words>>);
-
-impl Spare {
-    fn take(&self) -> Vec<Words> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn keep(&self, wave: Vec<Words>) {
-        if wave.iter().map(Words::bytes).sum::<usize>() <= KEPT_BYTES {
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = wave;
-        }
-    }
-}
+/// A few microseconds: a piece takes longer only where other programs have the core.
+const SPINS: u32 = 200;
 
 /// Decides and writes every combination on the current rayon pool.
 pub(in crate::backend) fn sides(
     engine: &str,
     path: SimdPath,
-    spare: &Spare,
     question: &Question<'_>,
     writers: &mut [SideWriter<'_>],
 ) -> Diagnostics {
     let mut diagnostics = start(engine, question, writers);
     let threads = rayon::current_num_threads();
     let plan = Plan::new(question, threads);
-    let jobs = Plan::order(question, writers);
-    let bars = question.series().bars();
-    let tile_bytes = plan.tile / 64 * 2 * size_of::<u64>() * writers.len().max(1);
-    let at_once = (WAVE_BYTES / tile_bytes)
-        .max(threads)
-        .min(bars.div_ceil(plan.tile));
-    let mut wave = spare.take();
-    wave.resize_with(at_once, Words::default);
+    let mut jobs = Plan::order(question, writers);
+    let together = jobs.len().div_ceil(PIECES * threads).max(1);
     let work = Work {
         path,
         question,
         plan: &plan,
-        jobs: &jobs,
+        tiles: plan.tiles(question.series().bars(), threads),
+        next: AtomicUsize::new(0),
+        pieces: jobs.chunks_mut(together).map(Piece::new).collect(),
+        has_failed: AtomicBool::new(false),
     };
-    let starts: Vec<usize> = (0..bars).step_by(plan.tile).collect();
-    let together = writers
-        .len()
-        .div_ceil(PIECES * threads)
-        .clamp(1, WRITE_TOGETHER);
-    for starts in starts.chunks(at_once) {
-        let counts: Vec<Diagnostics> = wave
-            .par_iter_mut()
-            .zip(starts)
-            .with_max_len(1)
-            .map(|(words, &first_bar)| work.decide(first_bar, words))
-            .collect();
-        for count in &counts {
-            diagnostics.merge(count);
-        }
-        writers
-            .par_chunks_mut(together)
-            .enumerate()
-            .with_max_len(1)
-            .for_each(|(chunk, writers)| write(&wave, starts, chunk * together, writers));
+    let counts: Vec<Diagnostics> = (0..threads)
+        .into_par_iter()
+        .with_max_len(1)
+        .map(|_| work.run())
+        .collect();
+    for count in &counts {
+        diagnostics.merge(count);
     }
-    spare.keep(wave);
     if !Tile::is_kept(&plan) {
         rayon::broadcast(|_| Tile::forget());
     }
     diagnostics
 }
 
-/// Hands a wave to some writers, the first of which is `first`.
-fn write(wave: &[Words], starts: &[usize], first: usize, writers: &mut [SideWriter<'_>]) {
-    for (words, &first_bar) in wave.iter().zip(starts) {
-        for (index, writer) in writers.iter_mut().enumerate() {
-            words.write(first + index, first_bar, writer);
+/// Some combinations, and the tile that they wait for.
+struct Piece<'j, 'w, 'a> {
+    next: AtomicUsize,
+    jobs: Mutex<&'j mut [Job<'w, 'a>]>,
+}
+
+impl<'j, 'w, 'a> Piece<'j, 'w, 'a> {
+    fn new(jobs: &'j mut [Job<'w, 'a>]) -> Self {
+        Self {
+            next: AtomicUsize::new(0),
+            jobs: Mutex::new(jobs),
         }
     }
 }
 
 /// What the threads share.
-struct Work<'a> {
+struct Work<'j, 'w, 'a> {
     path: SimdPath,
-    question: &'a Question<'a>,
-    plan: &'a Plan,
-    jobs: &'a [Job],
+    question: &'j Question<'j>,
+    plan: &'j Plan,
+    /// First bar of each tile, and the end.
+    tiles: Vec<usize>,
+    /// The next tile to fill.
+    next: AtomicUsize,
+    pieces: Vec<Piece<'j, 'w, 'a>>,
+    has_failed: AtomicBool,
 }
 
-impl Work<'_> {
-    fn decide(&self, first_bar: usize, words: &mut Words) -> Diagnostics {
-        let (plan, question) = (self.plan, self.question);
-        let mut tile = Tile::take(plan);
-        words.fit(plan, self.jobs.len());
-        self.path.run(Fill {
-            plan,
-            question,
-            first_bar,
-            tile: &mut tile,
-        });
+/// Raised where a thread panics, so that no other waits for it for ever.
+struct Alarm<'a>(&'a AtomicBool);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl Work<'_, '_, '_> {
+    /// One thread's share: tiles as long as there are some.
+    fn run(&self) -> Diagnostics {
         let mut diagnostics = Diagnostics::default();
-        self.path.run(Decide {
-            context: Context {
-                plan,
-                question,
-                tile: &tile,
-            },
-            jobs: self.jobs,
-            words,
-            diagnostics: &mut diagnostics,
-            has_own_words: true,
-            then: |_, _: &Job, _: &Words| {},
-        });
+        let _alarm = Alarm(&self.has_failed);
+        let (mut tile, mut words) = (Tile::take(self.plan), Words::new(self.plan));
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(&end) = self.tiles.get(index + 1) else {
+                break;
+            };
+            let first_bar = self.tiles[index];
+            self.path.run(Fill {
+                plan: self.plan,
+                question: self.question,
+                first_bar,
+                bars: end - first_bar,
+                tile: &mut tile,
+            });
+            for piece in &self.pieces {
+                if !self.wait(piece, index) {
+                    return diagnostics;
+                }
+                self.decide(&tile, piece, &mut words, &mut diagnostics);
+                piece.next.store(index + 1, Ordering::Release);
+            }
+        }
         tile.keep();
         diagnostics
+    }
+
+    /// Waits until a piece is done with the tiles before; whoever has the first of those waits for nobody.
+    fn wait(&self, piece: &Piece<'_, '_, '_>, index: usize) -> bool {
+        let mut rounds = 0_u32;
+        while piece.next.load(Ordering::Acquire) != index {
+            if self.has_failed.load(Ordering::Acquire) {
+                return false;
+            }
+            rounds += 1;
+            if rounds < SPINS {
+                std::hint::spin_loop();
+            } else {
+                std::thread::yield_now();
+            }
+        }
+        true
+    }
+
+    fn decide(
+        &self,
+        tile: &Tile,
+        piece: &Piece<'_, '_, '_>,
+        words: &mut Words,
+        diagnostics: &mut Diagnostics,
+    ) {
+        let mut jobs = piece.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        self.path.run(Decide {
+            context: Context {
+                plan: self.plan,
+                question: self.question,
+                tile,
+            },
+            jobs: &mut jobs,
+            words,
+            diagnostics,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use crate::crossover::{CrossoverSink, Side};
+    use crate::{Backend, Grid, Pool, Question, random_walk};
+
+    /// A sink that fails in the middle of the series, where the other thread waits for its piece.
+    struct Faulty;
+
+    impl CrossoverSink for Faulty {
+        fn arm(&mut self, _: u32, _: Side) {}
+
+        fn crossovers(&mut self, bars: &[u32]) {
+            assert!(bars[0] < 20_000, "as it should");
+        }
+    }
+
+    #[test]
+    fn a_panic_on_one_thread_ends_the_others() {
+        let walk = random_walk(50_000, 4).unwrap();
+        let grid = Grid::parse("hma:20..=60:20", "hma3:24..=72:24").unwrap();
+        let question = Question::new(&walk, &grid).unwrap();
+        let mut sinks: Vec<Faulty> = (0..grid.combinations()).map(|_| Faulty).collect();
+        let mut writers = question.writers(&mut sinks);
+        let pool = Pool::new(Some(2));
+        let outcome = catch_unwind(AssertUnwindSafe(|| pool.sides(&question, &mut writers)));
+        let cause = outcome.unwrap_err();
+        assert_eq!(cause.downcast_ref::<&str>(), Some(&"as it should"));
     }
 }

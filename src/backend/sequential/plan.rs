@@ -35,7 +35,7 @@ const TILE_CELLS: (usize, usize) = (4, 8);
 const STAGED_BYTES: usize = 256 << 20;
 
 /// Slow rows that are compared with one fast row after the other while they stay in the first-level cache.
-const SLOW_GROUP: usize = 16;
+const SLOW_GROUP: usize = 4;
 
 /// Filters that read the same prefix sums, which begin `run_up` bars ahead of each block.
 #[derive(Debug)]
@@ -54,10 +54,9 @@ pub(super) struct TapRow {
 }
 
 /// One combination to decide, and the writer that takes it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Job {
-    pub(super) writer: usize,
-    pub(super) combination: usize,
+#[derive(Debug)]
+pub(super) struct Job<'w, 'a> {
+    pub(super) writer: &'w mut SideWriter<'a>,
     pub(super) fast: usize,
     pub(super) slow: usize,
 }
@@ -185,20 +184,36 @@ impl Plan {
         cells.max(staged).min(bars.div_ceil(CELL)).max(1) * CELL
     }
 
+    /// The first bar of each tile, and the end. With several threads the last tiles get shorter and shorter, so that
+    /// all end at about the same time; not where each tile has a long run-up to repeat.
+    pub(super) fn tiles(&self, bars: usize, threads: usize) -> Vec<usize> {
+        let mut starts = vec![0];
+        let mut first = 0;
+        while first < bars {
+            let share = (bars - first).div_ceil(threads * CELL) * CELL;
+            let is_even = threads == 1 || !self.staged.is_empty();
+            let length = if is_even { self.tile } else { share };
+            first = (first + length.clamp(CELL, self.tile)).min(bars);
+            starts.push(first);
+        }
+        starts
+    }
+
     /// The order in which a tile's combinations are decided: slow rows in groups, all fast rows for each group.
-    pub(super) fn order(question: &Question<'_>, writers: &[SideWriter<'_>]) -> Vec<Job> {
+    pub(super) fn order<'w, 'a>(
+        question: &Question<'_>,
+        writers: &'w mut [SideWriter<'a>],
+    ) -> Vec<Job<'w, 'a>> {
         let pairs = question.grid().pairs();
-        let job = |(writer, combination): (usize, usize)| {
-            let (fast, slow) = pairs[combination];
+        let job = |writer: &'w mut SideWriter<'a>| {
+            let (fast, slow) = pairs[writer.combination()];
             Job {
                 writer,
-                combination,
                 fast: fast as usize,
                 slow: slow as usize,
             }
         };
-        let combinations = writers.iter().map(SideWriter::combination);
-        let mut order: Vec<Job> = combinations.enumerate().map(job).collect();
+        let mut order: Vec<_> = writers.iter_mut().map(job).collect();
         order.sort_by_key(|job| (job.slow / SLOW_GROUP, job.fast, job.slow));
         order
     }
@@ -208,4 +223,28 @@ fn median_window(filters: &[Filter]) -> usize {
     let mut order: Vec<usize> = (0..filters.len()).collect();
     order.sort_by_key(|&filter| filters[filter].warm_up());
     order[filters.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Grid, random_walk};
+
+    #[test]
+    fn tiles_cover_the_series_once_and_end_short_where_threads_share_them() {
+        let walk = random_walk(50_000, 1).unwrap();
+        let grid = Grid::parse("hma:20", "hma3:24").unwrap();
+        let question = Question::new(&walk, &grid).unwrap();
+        for threads in [1, 2, 7] {
+            let plan = Plan::new(&question, threads);
+            let tiles = plan.tiles(walk.bars(), threads);
+            assert_eq!((tiles[0], tiles.last()), (0, Some(&walk.bars())));
+            let lengths: Vec<usize> = tiles.windows(2).map(|t| t[1] - t[0]).collect();
+            assert!(lengths.iter().all(|&bars| 0 < bars && bars <= plan.tile));
+            let (_, inner) = tiles.split_last().unwrap();
+            assert!(inner.iter().all(|first| first % CELL == 0));
+            let is_short = lengths.last() <= Some(&CELL);
+            assert_eq!(is_short, threads > 1, "{threads}: {lengths:?}");
+        }
+    }
 }

@@ -25,6 +25,7 @@ thread_local! {
 #[derive(Debug, Default)]
 pub(super) struct Tile {
     pub(super) first_bar: usize,
+    pub(super) bars: usize,
     cells: usize,
     /// Every filter's values, cell by cell: bar `b` of block `j` of a cell is in its row `b`, lane `j`.
     values: Vec<Rows>,
@@ -96,11 +97,12 @@ impl Tile {
     }
 }
 
-/// Fills a tile from `first_bar` on.
+/// Fills a tile with some bars of the series, no more than the plan's tile.
 pub(super) struct Fill<'a> {
     pub(super) plan: &'a Plan,
     pub(super) question: &'a Question<'a>,
     pub(super) first_bar: usize,
+    pub(super) bars: usize,
     pub(super) tile: &'a mut Tile,
 }
 
@@ -113,10 +115,10 @@ impl WithLanes for Fill<'_> {
             plan,
             question,
             first_bar,
+            bars,
             tile,
         } = self;
-        tile.first_bar = first_bar;
-        let bars = (question.series().bars() - first_bar).min(plan.tile);
+        (tile.first_bar, tile.bars) = (first_bar, bars);
         tile.fill_staged(plan, question);
         for cell in 0..bars.div_ceil(CELL) {
             let bar = first_bar + cell * CELL;

@@ -9,37 +9,31 @@ use crate::crossover::{Predicate, SideWriter};
 use crate::diagnostics::Diagnostics;
 use crate::question::Question;
 
-/// Decided words of one tile, one run of words a combination.
-#[derive(Debug, Default)]
+/// Decided words of one tile for [`GROUP`] combinations, one run of words each.
+#[derive(Debug)]
 pub(super) struct Words {
     stride: usize,
     above: Vec<u64>,
-    /// Empty until a combination ties somewhere.
     ties: Vec<u64>,
-    has_ties: Vec<bool>,
+    has_ties: [bool; GROUP],
 }
 
 impl Words {
-    /// Makes room; sides of an earlier use stay until each run is filled anew.
-    pub(super) fn fit(&mut self, plan: &Plan, combinations: usize) {
-        self.stride = plan.tile / 64;
-        self.above.resize(self.stride * combinations, 0);
-        self.ties.clear();
-        self.has_ties.clear();
-        self.has_ties.resize(combinations, false);
-    }
-
-    /// The memory held.
-    pub(super) fn bytes(&self) -> usize {
-        (self.above.capacity() + self.ties.capacity()) * size_of::<u64>()
+    pub(super) fn new(plan: &Plan) -> Self {
+        let stride = plan.tile / 64;
+        Self {
+            stride,
+            above: vec![0; stride * GROUP],
+            ties: vec![0; stride * GROUP],
+            has_ties: [false; GROUP],
+        }
     }
 
     /// Hands the words of a combination to its writer.
-    pub(super) fn write(&self, index: usize, first_bar: usize, writer: &mut SideWriter<'_>) {
-        let count = (writer.bars() - first_bar).div_ceil(64).min(self.stride);
-        let words = index * self.stride..index * self.stride + count;
+    fn write(&self, index: usize, tile: &Tile, writer: &mut SideWriter<'_>) {
+        let words = index * self.stride..index * self.stride + tile.bars.div_ceil(64);
         let ties = self.has_ties[index].then(|| &self.ties[words.clone()]);
-        writer.write(first_bar / 64, &self.above[words], ties);
+        writer.write(tile.first_bar / 64, &self.above[words], ties);
     }
 
     /// The side words of a combination, to fill anew.
@@ -55,7 +49,6 @@ impl Words {
     }
 
     fn tie(&mut self, index: usize, word: usize, bars: u64) {
-        self.ties.resize(self.above.len(), 0);
         self.ties[index * self.stride + word] |= bars;
         self.has_ties[index] = true;
     }
@@ -69,15 +62,12 @@ pub(super) struct Context<'a> {
     pub(super) tile: &'a Tile,
 }
 
-/// Decides a tile for some combinations, a few at a time; `then` takes each once it is decided.
-pub(super) struct Decide<'a, F> {
+/// Decides a tile for some combinations, a few at a time, and hands each to its writer.
+pub(super) struct Decide<'a, 'w, 's> {
     pub(super) context: Context<'a>,
-    pub(super) jobs: &'a [Job],
+    pub(super) jobs: &'a mut [Job<'w, 's>],
     pub(super) words: &'a mut Words,
     pub(super) diagnostics: &'a mut Diagnostics,
-    /// Which run of the words a job fills: its own, or one of [`GROUP`] that are used again.
-    pub(super) has_own_words: bool,
-    pub(super) then: F,
 }
 
 /// Combinations whose open bars are looked at together: their values are out of the cache, and the misses overlap.
@@ -94,32 +84,25 @@ struct Open {
     bars: u64,
 }
 
-impl<F: FnMut(usize, &Job, &Words)> WithLanes for Decide<'_, F> {
+impl WithLanes for Decide<'_, '_, '_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_lanes<L: Lanes>(mut self, lanes: L) {
+    fn with_lanes<L: Lanes>(self, lanes: L) {
         let mut open = Vec::new();
-        for jobs in self.jobs.chunks(GROUP) {
-            let run = |job: usize| {
-                if self.has_own_words {
-                    jobs[job].writer
-                } else {
-                    job
-                }
-            };
+        for jobs in self.jobs.chunks_mut(GROUP) {
             open.clear();
             for (index, job) in jobs.iter().enumerate() {
-                let run = self.words.run(run(index));
-                self.context.compare(lanes, index, job, run, &mut open);
+                let words = self.words.run(index);
+                self.context.compare(lanes, index, job, words, &mut open);
             }
             for open in &open {
-                let (job, run) = (&jobs[open.job], run(open.job));
+                let job = &jobs[open.job];
                 self.context
-                    .decide_open(job, open, run, self.words, self.diagnostics);
+                    .decide_open(job, open, self.words, self.diagnostics);
             }
-            for (index, job) in jobs.iter().enumerate() {
-                (self.then)(run(index), job, self.words);
+            for (index, job) in jobs.iter_mut().enumerate() {
+                self.words.write(index, self.context.tile, job.writer);
             }
         }
     }
@@ -132,12 +115,12 @@ impl Context<'_> {
         self,
         lanes: L,
         index: usize,
-        job: &Job,
+        job: &Job<'_, '_>,
         words: &mut [u64],
         open: &mut Vec<Open>,
     ) {
         let (fast, slow) = (self.tile.quick(job.fast), self.tile.quick(job.slow));
-        let count = (self.question.series().bars() - self.tile.first_bar).div_ceil(64);
+        let count = self.tile.bars.div_ceil(64);
         let pairs = fast.iter().zip(slow).take(count);
         for (word, ((fast, slow), above)) in pairs.zip(words).enumerate() {
             let is_open;
@@ -157,25 +140,28 @@ impl Context<'_> {
     #[inline(always)]
     fn decide_open(
         self,
-        job: &Job,
+        job: &Job<'_, '_>,
         open: &Open,
-        run: usize,
         words: &mut Words,
         diagnostics: &mut Diagnostics,
     ) {
         if open.bars == u64::MAX && self.is_flat(job, open.word) {
-            words.tie(run, open.word, u64::MAX);
+            words.tie(open.job, open.word, u64::MAX);
             return diagnostics.record_flat(64);
         }
-        let unsure = self.look_closer(job, open, words.above(run, open.word));
+        let unsure = self.look_closer(job, open, words.above(open.job, open.word));
         if unsure != 0 {
-            self.settle(job, open.word, unsure, run, words, diagnostics);
+            let open = Open {
+                bars: unsure,
+                ..*open
+            };
+            self.settle(job, &open, words, diagnostics);
         }
     }
 
     /// Decides the open bars of a word in `f64`, and returns those that stay open.
     #[inline(always)]
-    fn look_closer(self, job: &Job, open: &Open, word: &mut u64) -> u64 {
+    fn look_closer(self, job: &Job<'_, '_>, open: &Open, word: &mut u64) -> u64 {
         let bound = |filter| self.tile.bound(self.plan, filter, open.word);
         let bound = bound(job.fast) + bound(job.slow);
         let (fast, lane) = self.tile.values(job.fast, open.word);
@@ -196,20 +182,20 @@ impl Context<'_> {
     }
 
     /// Whether no close changed in the windows of a whole word: 64 ties by one look-up.
-    fn is_flat(self, job: &Job, word: usize) -> bool {
+    fn is_flat(self, job: &Job<'_, '_>, word: usize) -> bool {
         let first = self.tile.first_bar + word * 64;
-        let is_valid = first >= self.question.first_bar(job.combination)
-            && first + 64 <= self.question.series().bars();
+        let is_valid =
+            first >= job.writer.first_bar() && first + 64 <= self.question.series().bars();
         is_valid
             && self
                 .question
-                .predicate(job.combination)
+                .predicate(job.writer.combination())
                 .is_flat(first, first + 63)
     }
 
     /// Whether every open bar of a word is a tie: its difference, within twice the bound of 0, is then smaller than any
     /// difference but 0 can be.
-    fn are_ties(self, job: &Job, word: usize, predicate: &Predicate<'_>) -> bool {
+    fn are_ties(self, job: &Job<'_, '_>, word: usize, predicate: &Predicate<'_>) -> bool {
         let bound = |filter| self.tile.bound(self.plan, filter, word);
         let most = 2.000_001 * (bound(job.fast) + bound(job.slow));
         predicate.separation().is_some_and(|least| most < least)
@@ -219,26 +205,24 @@ impl Context<'_> {
     #[inline(never)]
     fn settle(
         self,
-        job: &Job,
-        word: usize,
-        open: u64,
-        run: usize,
+        job: &Job<'_, '_>,
+        open: &Open,
         words: &mut Words,
         diagnostics: &mut Diagnostics,
     ) {
-        let base = self.tile.first_bar + word * 64;
-        let first_bar = self.question.first_bar(job.combination);
+        let base = self.tile.first_bar + open.word * 64;
+        let first_bar = job.writer.first_bar();
         let bars = self.question.series().bars();
-        let predicate = self.question.predicate(job.combination);
-        if open.count_ones() >= MANY
+        let predicate = self.question.predicate(job.writer.combination());
+        if open.bars.count_ones() >= MANY
             && first_bar <= base
             && base + 64 <= bars
-            && self.are_ties(job, word, &predicate)
+            && self.are_ties(job, open.word, &predicate)
         {
-            diagnostics.record_separated(open.count_ones().into());
-            return words.tie(run, word, open);
+            diagnostics.record_separated(open.bars.count_ones().into());
+            return words.tie(open.job, open.word, open.bars);
         }
-        let mut rest = open;
+        let mut rest = open.bars;
         while rest != 0 {
             let bit = rest.trailing_zeros();
             rest &= rest - 1;
@@ -248,9 +232,9 @@ impl Context<'_> {
             }
             let decision = predicate.decide(bar);
             diagnostics.record(decision);
-            *words.above(run, word) |= u64::from(decision.ordering.is_gt()) << bit;
+            *words.above(open.job, open.word) |= u64::from(decision.ordering.is_gt()) << bit;
             if decision.ordering.is_eq() {
-                words.tie(run, word, 1 << bit);
+                words.tie(open.job, open.word, 1 << bit);
             }
         }
     }

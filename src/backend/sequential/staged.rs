@@ -14,12 +14,8 @@ impl Tile {
         if plan.staged.is_empty() {
             return;
         }
-        let (bars, run_up) = (
-            question.series().bars(),
-            plan.staged_run_up.min(self.first_bar),
-        );
-        let count = (bars - self.first_bar).min(plan.tile);
-        let mut closes = vec![0.0; run_up + count];
+        let run_up = plan.staged_run_up.min(self.first_bar);
+        let mut closes = vec![0.0; run_up + self.bars];
         let first = self.first_bar - run_up;
         let (centre, scale) = load(question, plan.is_centred, first, &mut closes);
         self.staged_centre = centre;
