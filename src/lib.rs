@@ -55,7 +55,7 @@
 //! | --- | --- |
 //! | (none) | the CPU engines, nothing else: the light choice for embedding |
 //! | `csv` | price files, their decimal text read exactly |
-//! | `parquet` | price files in Parquet, and `--out rows.parquet` of the command line |
+//! | `parquet` | price files in Parquet, and `--out rows.parquet` of the command line; some two processor minutes to build |
 //! | `serde` | `Serialize` on results, reports and rules |
 //! | `plot` | pictures of results as SVG or PNG, module `plot` |
 //! | `gpu` | engine M5 |
@@ -132,6 +132,9 @@ mod pages {
 
     #[doc = include_str!("../docs/testing-indicators.md")]
     struct TestingIndicators;
+
+    #[doc = include_str!("../docs/numerics-parity.md")]
+    struct Parity;
 }
 
 #[cfg(feature = "gpu")]

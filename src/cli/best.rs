@@ -7,7 +7,10 @@ use crosscheck::{Metric, Series, Sweep, rank};
 use super::Outcome;
 use super::prices;
 use super::rows::Record;
-use super::table::{Table, decimals, grouped};
+use super::table::{Table, counted, decimals, grouped};
+
+/// Notes that are printed: each chunk of a sweep may bring its own.
+const NOTES: usize = 3;
 
 /// Prints the best rows by a metric, given by its name and as itself.
 pub(crate) fn print(
@@ -91,8 +94,16 @@ pub(crate) fn print_diagnostics(out: &mut dyn Write, sweep: &Sweep) -> Outcome {
     if !met.is_empty() {
         writeln!(out, "settled: {}", met.join(", "))?;
     }
-    for note in &diagnostics.notes {
+    for note in diagnostics.notes.iter().take(NOTES) {
         writeln!(out, "note: {note}")?;
+    }
+    let more = diagnostics.notes.len().saturating_sub(NOTES);
+    if more > 0 {
+        writeln!(
+            out,
+            "and {} of the other chunks",
+            counted(more as u64, "note")
+        )?;
     }
     Ok(())
 }

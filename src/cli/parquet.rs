@@ -1,7 +1,7 @@
 //! The rows of a finished sweep as one Parquet table: typed columns, and what it is of as key-values.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Lines};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,40 +23,18 @@ const GROUP: usize = 1 << 16;
 pub(crate) fn write(lines: &Path, table: &Path, meta: &Value) -> Outcome {
     let text = File::open(lines).map_err(|error| Failure::file(lines, error))?;
     let mut text = BufReader::new(text).lines();
-    let mut line = || {
-        text.next()
-            .transpose()
-            .map_err(|error| Failure::file(lines, error))
-    };
-    let head = line()?.unwrap_or_default();
-    let refuse = |error: ParquetError| Failure::file(table, std::io::Error::other(error));
+    let head = text.next().transpose();
+    let head = head
+        .map_err(|error| Failure::file(lines, error))?
+        .unwrap_or_default();
+    let refuse = |error: ParquetError| Failure::file(table, io::Error::other(error));
     let mut writer = start(&head, table, meta)?;
-    loop {
-        let mut columns: Vec<Column> = head.split(',').map(Column::of).collect();
-        let mut rows = 0;
-        while rows < GROUP
-            && let Some(row) = line()?
-        {
-            let cells = row.split(',').zip(&mut columns);
-            let is_row = cells
-                .into_iter()
-                .all(|(cell, column)| column.push(cell).is_some());
-            if !is_row {
-                let reason = format!("{} has a line that is no row: remove it", lines.display());
-                return Err(Failure::Data(reason));
-            }
-            rows += 1;
-        }
-        if rows == 0 {
-            break;
-        }
+    while let Some(columns) = next_group(&head, &mut text, lines)? {
         let mut group = writer.next_row_group().map_err(refuse)?;
         for column in &columns {
             if let Some(mut to) = group.next_column().map_err(refuse)? {
-                column
-                    .write(&mut to)
-                    .and_then(|()| to.close())
-                    .map_err(refuse)?;
+                let written = column.write(&mut to).and_then(|()| to.close());
+                written.map_err(refuse)?;
             }
         }
         group.close().map_err(refuse)?;
@@ -65,8 +43,28 @@ pub(crate) fn write(lines: &Path, table: &Path, meta: &Value) -> Outcome {
     file.sync_all().map_err(|error| Failure::file(table, error))
 }
 
+/// The columns of the next rows; none at the end.
+fn next_group(
+    head: &str,
+    text: &mut Lines<BufReader<File>>,
+    lines: &Path,
+) -> Outcome<Option<Vec<Column>>> {
+    let mut columns: Vec<Column> = head.split(',').map(Column::of).collect();
+    let mut rows = 0;
+    for row in text.take(GROUP) {
+        let row = row.map_err(|error| Failure::file(lines, error))?;
+        let mut cells = row.split(',').zip(&mut columns);
+        if !cells.all(|(cell, column)| column.push(cell).is_some()) {
+            let reason = format!("{} has a line that is no row: remove it", lines.display());
+            return Err(Failure::Data(reason));
+        }
+        rows += 1;
+    }
+    Ok((rows > 0).then_some(columns))
+}
+
 fn start(head: &str, table: &Path, meta: &Value) -> Outcome<SerializedFileWriter<File>> {
-    let refuse = |error: ParquetError| Failure::file(table, std::io::Error::other(error));
+    let refuse = |error: ParquetError| Failure::file(table, io::Error::other(error));
     let fields: Vec<String> = head
         .split(',')
         .map(|name| Column::of(name).field(name))

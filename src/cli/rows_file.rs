@@ -178,22 +178,19 @@ fn kept_lines(
         )));
     }
     let text = fs::read(partial).map_err(|error| Failure::file(partial, error))?;
-    // Rows behind those that were noted come from a chunk whose end is not known.
-    let noted = before["bytes"]
-        .as_u64()
-        .and_then(|bytes| text.get(..usize::try_from(bytes).ok()?));
-    let is_same = |kept: &&[u8]| {
-        let digest = hexadecimal(Sha256::new_with_prefix(kept));
-        before["sha256"] == digest
-    };
-    let kept = noted
-        .filter(is_same)
-        .and_then(|kept| std::str::from_utf8(kept).ok());
-    let kept = kept.ok_or_else(|| {
+    let kept = vouched(&text, &before).ok_or_else(|| {
         Failure::Data(format!(
             "{name} is not as the interrupted sweep left it, its checksum differs: remove it and start again"
         ))
     })?;
     let skipped = usize::from(header.is_some());
     Ok(kept.lines().skip(skipped).map(str::to_owned).collect())
+}
+
+/// The beginning of the text that the note counts, if it is what was written. Rows behind it come from a chunk whose
+/// end is not known.
+fn vouched<'t>(text: &'t [u8], note: &Value) -> Option<&'t str> {
+    let kept = text.get(..usize::try_from(note["bytes"].as_u64()?).ok()?)?;
+    let digest = hexadecimal(Sha256::new_with_prefix(kept));
+    (note["sha256"] == digest).then(|| std::str::from_utf8(kept).ok())?
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use crosscheck::{Diagnostics, Grid, Metric, MetricSet, Question, Rules, Series, Sweep};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
 
 use super::chunks::Chunks;
 use super::engines::{self, Engine};
@@ -176,7 +177,6 @@ fn metric_set(args: &Args, metric: Metric, series: &Series) -> Outcome<Option<Me
 /// Computes chunk by chunk and writes each; returns the records of all rows and what this run computed.
 fn compute(args: &Args, job: &Job, format: Option<Format>) -> Outcome<(Vec<Record>, Sweep)> {
     let format = format.unwrap_or(Format::Csv);
-    let header = format.header(job.set.is_some());
     let question = meta::question(
         args,
         &job.series,
@@ -185,25 +185,7 @@ fn compute(args: &Args, job: &Job, format: Option<Format>) -> Outcome<(Vec<Recor
         job.set.as_ref(),
         &job.engine,
     );
-    let mut file = None;
-    let mut records = Vec::new();
-    if let Some(path) = &args.out {
-        let (opened, lines) =
-            RowsFile::open(path, format, &question, header.as_deref(), args.resume)?;
-        let head = header.as_deref().unwrap_or_default();
-        let read = |line: &String| format.record(line, head, &args.metric);
-        records = lines
-            .iter()
-            .map(read)
-            .collect::<Option<Vec<_>>>()
-            .ok_or_else(|| {
-                Failure::Data(format!(
-                    "{}.partial has a line that is no row: remove it",
-                    path.display()
-                ))
-            })?;
-        file = Some(opened);
-    }
+    let (mut file, mut records) = begin(args, job, format, &question)?;
     let total = job.grid.combinations();
     let progress = progress(args.quiet, total, records.len());
     interrupt::listen();
@@ -218,23 +200,12 @@ fn compute(args: &Args, job: &Job, format: Option<Format>) -> Outcome<(Vec<Recor
         let part = job.sweep(chunk)?;
         chunks.took(start.elapsed().as_secs_f64());
         if let Some(file) = &mut file {
-            file.write(
-                &part
-                    .rows
-                    .iter()
-                    .map(|row| format.line(row))
-                    .collect::<Vec<_>>(),
-            )?;
+            let lines: Vec<_> = part.rows.iter().map(|row| format.line(row)).collect();
+            file.write(&lines)?;
         }
         progress.inc(part.rows.len() as u64);
         records.extend(part.rows.iter().map(|row| Record::of(row, job.metric)));
-        match &mut sweep {
-            Some(sweep) => {
-                sweep.diagnostics.merge(&part.diagnostics);
-                sweep.rows.extend(part.rows);
-            }
-            None => sweep = Some(part),
-        }
+        append(&mut sweep, part);
     }
     progress.finish_and_clear();
     if let Some(file) = file {
@@ -245,6 +216,42 @@ fn compute(args: &Args, job: &Job, format: Option<Format>) -> Outcome<(Vec<Recor
         diagnostics: Diagnostics::new(job.engine.name(), true),
     };
     Ok((records, sweep.unwrap_or_else(nothing)))
+}
+
+/// Opens the file of the rows, if one is wanted; returns what an interrupted sweep left in it, too.
+fn begin(
+    args: &Args,
+    job: &Job,
+    format: Format,
+    question: &Value,
+) -> Outcome<(Option<RowsFile>, Vec<Record>)> {
+    let Some(path) = &args.out else {
+        return Ok((None, Vec::new()));
+    };
+    let header = format.header(job.set.is_some());
+    let head = header.as_deref().unwrap_or_default();
+    let (file, lines) = RowsFile::open(path, format, question, header.as_deref(), args.resume)?;
+    let records = lines
+        .iter()
+        .map(|line| format.record(line, head, &args.metric));
+    let records: Option<Vec<_>> = records.collect();
+    let records = records.ok_or_else(|| {
+        let name = path.display();
+        Failure::Data(format!(
+            "{name}.partial has a line that is no row: remove it"
+        ))
+    })?;
+    Ok((Some(file), records))
+}
+
+fn append(sweep: &mut Option<Sweep>, part: Sweep) {
+    match sweep {
+        Some(sweep) => {
+            sweep.diagnostics.merge(&part.diagnostics);
+            sweep.rows.extend(part.rows);
+        }
+        None => *sweep = Some(part),
+    }
 }
 
 impl Job {

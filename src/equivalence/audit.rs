@@ -4,6 +4,7 @@
 //! judged in both precisions, from no more than the scale and the length of a series.
 
 mod growth;
+mod window;
 
 use std::fmt;
 

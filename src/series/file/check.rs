@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::assemble::{Table, TickTrouble};
 use super::options::{Duplicates, ReadOptions};
+use super::row::{Row, RowFault};
 use super::source::Source;
 use super::time::TimeFormat;
 use crate::error::{FileError, Result, plain};
@@ -115,7 +116,7 @@ impl FileReport {
 }
 
 fn survey(source: Source<'_>, options: &ReadOptions) -> FileReport {
-    let unit = source.unit;
+    let (unit, reading) = (source.unit, source.reading);
     let mut report = FileReport {
         rows: 0,
         unit,
@@ -126,28 +127,9 @@ fn survey(source: Source<'_>, options: &ReadOptions) -> FileReport {
     };
     let mut table = Table::default();
     for row in source.rows {
-        report.rows += 1;
-        let row = match row {
-            Ok(row) => row,
-            Err(fault) => {
-                report.add(fault.kind, fault.line, fault.reason);
-                continue;
-            }
-        };
-        if let Some((_, format)) = row.time {
-            *report.time_formats.entry(format).or_default() += 1;
-        }
-        if let Err(misplaced) = table.push(&row, Duplicates::Refuse) {
-            let is_duplicate = misplaced.is_duplicate();
-            let kind = if is_duplicate {
-                FaultKind::Duplicate
-            } else {
-                FaultKind::Unsorted
-            };
-            report.add(kind, misplaced.line, misplaced.reason(unit));
-        }
+        report.take(row, &mut table);
     }
-    if source.reading == Reading::Ticks
+    if reading == Reading::Ticks
         && !options.falls_back_to_binary
         && let Err(TickTrouble { line, price, tick }) = table.ticks()
     {
@@ -165,13 +147,33 @@ fn survey(source: Source<'_>, options: &ReadOptions) -> FileReport {
         price,
         tick,
     };
-    let series = table.finish(source.reading, true, no_path).ok();
+    let series = table.finish(reading, true, no_path).ok();
     report.series = series.map(|series| series.report());
     report.faults.sort_by_key(|fault| fault.kind);
     report
 }
 
 impl FileReport {
+    /// Adds a row to the table, or its fault to the report.
+    fn take(&mut self, row: std::result::Result<Row, RowFault>, table: &mut Table) {
+        self.rows += 1;
+        let row = match row {
+            Ok(row) => row,
+            Err(fault) => return self.add(fault.kind, fault.line, fault.reason),
+        };
+        if let Some((_, format)) = row.time {
+            *self.time_formats.entry(format).or_default() += 1;
+        }
+        if let Err(misplaced) = table.push(&row, Duplicates::Refuse) {
+            let kind = if misplaced.is_duplicate() {
+                FaultKind::Duplicate
+            } else {
+                FaultKind::Unsorted
+            };
+            self.add(kind, misplaced.line, misplaced.reason(self.unit));
+        }
+    }
+
     fn add(&mut self, kind: FaultKind, line: u64, reason: String) {
         if let Some(fault) = self.faults.iter_mut().find(|fault| fault.kind == kind) {
             fault.count += 1;

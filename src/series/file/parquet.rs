@@ -48,30 +48,16 @@ pub(super) fn open<'r>(path: &Path, options: &ReadOptions) -> Result<Source<'r>>
         Reading::Ticks
     };
     let reading = options.reading.unwrap_or(of_close);
-    let used = columns.used();
+    let rules = CellRules {
+        floats_are_decimal: reading == Reading::Ticks,
+        time_format: options.time_format,
+        utc_offset: options.utc_offset,
+    };
     Ok(Source {
         columns: columns.describe(),
         unit: "row",
         reading,
-        rows: Box::new(Rows {
-            group: 0,
-            used: used
-                .into_iter()
-                .map(|at| (at, leaves[at].clone()))
-                .collect(),
-            chunks: Vec::new(),
-            batch: vec![Vec::new(); names.len()],
-            next: 0,
-            row: 0,
-            is_done: false,
-            table,
-            columns,
-            rules: CellRules {
-                floats_are_decimal: reading == Reading::Ticks,
-                time_format: options.time_format,
-                utc_offset: options.utc_offset,
-            },
-        }),
+        rows: Box::new(Rows::new(table, columns, &leaves, rules)),
     })
 }
 
@@ -137,6 +123,27 @@ struct Rows {
 }
 
 impl Rows {
+    fn new(
+        table: SerializedFileReader<File>,
+        columns: Columns,
+        leaves: &[Leaf],
+        rules: CellRules,
+    ) -> Self {
+        let used = columns.used().into_iter();
+        Self {
+            table,
+            used: used.map(|at| (at, leaves[at].clone())).collect(),
+            columns,
+            rules,
+            group: 0,
+            chunks: Vec::new(),
+            batch: vec![Vec::new(); leaves.len()],
+            next: 0,
+            row: 0,
+            is_done: false,
+        }
+    }
+
     /// The decoder asserts what only a damaged page breaks (met on 1 of 880 files with random bytes changed); nothing
     /// is read after that.
     fn advance_caught(&mut self) -> parquet::errors::Result<bool> {
