@@ -30,7 +30,7 @@ use crate::metrics::{AlwaysIn, Meter, MetricSet, Moves, Steps};
 use crate::question::Question;
 use crate::rules::Rules;
 use crate::series::Series;
-use crate::sweep::Sweep;
+use crate::sweep::{Sweep, infinite};
 use crate::trade::{self, Ledger, Market, Totals, Trade, TradeBuilder};
 
 /// An engine: it says on which bars fast is above slow, and nothing else.
@@ -82,7 +82,8 @@ pub trait Backend: Send + Sync {
     /// Sweeps the grid: trades, PnL and wins of every combination.
     ///
     /// # Errors
-    /// [`PeriodTooLong`](crate::Error::PeriodTooLong), [`MissingOpens`](crate::Error::MissingOpens), device faults, and
+    /// [`PeriodTooLong`](crate::Error::PeriodTooLong), [`MissingOpens`](crate::Error::MissingOpens), device faults,
+    /// [`InfiniteResult`](crate::Error::InfiniteResult) where a PnL is beyond the range of `f64`, and
     /// [`EngineContract`](crate::Error::EngineContract) where the engine left sides unwritten.
     fn sweep(&self, series: &Series, grid: &Grid, rules: &Rules) -> Result<Sweep> {
         let question = Question::new(series, grid)?;
@@ -91,7 +92,7 @@ pub trait Backend: Send + Sync {
             let ledger = || Ledger::new(series.closes(), rules);
             let (ledgers, diagnostics) = collect(self, &question, ledger)?;
             let totals = ledgers.into_iter().map(Ledger::finish).collect();
-            return Ok(Sweep::new(grid, totals, diagnostics));
+            return Sweep::new(grid, totals, diagnostics).checked(series);
         }
         let market = Market::new(series, rules, series.bars());
         let builder = || TradeBuilder::new(market, rules, Totals::default());
@@ -100,7 +101,7 @@ pub trait Backend: Send + Sync {
             .into_iter()
             .map(|b| trade::totals(b, rules))
             .collect();
-        Ok(Sweep::new(grid, totals, diagnostics))
+        Sweep::new(grid, totals, diagnostics).checked(series)
     }
 
     /// Sweeps the grid and measures every combination: totals as of [`Backend::sweep`], and metrics beside them.
@@ -119,15 +120,15 @@ pub trait Backend: Send + Sync {
         let market = Market::new(series, rules, series.bars());
         let moves = Moves::new(series.closes());
         if rules.is_plain() {
-            let steps = Steps::new(&moves);
-            let (meters, diagnostics) =
-                collect(self, &question, || AlwaysIn::new(&steps, rules, set))?;
+            let steps = set.periods_per_year().map(|_| Steps::new(&moves));
+            let meter = || AlwaysIn::new(series.closes(), steps.as_ref(), rules, set);
+            let (meters, diagnostics) = collect(self, &question, meter)?;
             let finish = |meter: AlwaysIn<'_>| {
                 let (totals, metrics) = meter.finish();
                 (totals, Some(metrics))
             };
             let results = meters.into_iter().map(finish);
-            return Ok(Sweep::measured(grid, results, diagnostics));
+            return Sweep::measured(grid, results, diagnostics).checked(series);
         }
         let meter = || {
             let meter = Meter::new(&moves, rules, set, series.bars());
@@ -138,11 +139,8 @@ pub trait Backend: Send + Sync {
             let (totals, metrics) = Meter::finish(builder, rules);
             (totals, Some(metrics))
         };
-        Ok(Sweep::measured(
-            grid,
-            meters.into_iter().map(finish),
-            diagnostics,
-        ))
+        let results = meters.into_iter().map(finish);
+        Sweep::measured(grid, results, diagnostics).checked(series)
     }
 
     /// Lists the trades of every combination, in the order of the grid.
@@ -155,7 +153,14 @@ pub trait Backend: Send + Sync {
         let market = Market::new(series, rules, series.bars());
         let builder = || TradeBuilder::new(market, rules, Vec::new());
         let (builders, _) = collect(self, &question, builder)?;
-        Ok(builders.into_iter().map(|b| b.finish().0).collect())
+        let lists: Vec<Vec<Trade>> = builders.into_iter().map(|b| b.finish().0).collect();
+        for (combination, trades) in lists.iter().enumerate() {
+            if let Some(trade) = trades.iter().find(|trade| !trade.pnl_pct.is_finite()) {
+                let (fast, slow) = grid.combination(combination);
+                return Err(infinite(series, fast.name(), slow.name(), trade.pnl_pct));
+            }
+        }
+        Ok(lists)
     }
 
     /// Lists the bars on which the side changes, for every combination, in the order of the grid.

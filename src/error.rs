@@ -236,6 +236,24 @@ pub enum Error {
         symbol: String,
     },
 
+    /// A result beyond the range of `f64`: prices too far apart, or compounding without end.
+    #[error(
+        "the results of {fast} and {slow} are beyond the range of f64 (PnL {pnl_pct} %): the closes reach from {lowest} \
+         to {highest}; check their unit, or sweep fewer bars"
+    )]
+    InfiniteResult {
+        /// Name of the fast filter.
+        fast: String,
+        /// Name of the slow filter.
+        slow: String,
+        /// Sum of the trades' PnL, in percent.
+        pnl_pct: f64,
+        /// Lowest close.
+        lowest: f64,
+        /// Highest close.
+        highest: f64,
+    },
+
     /// Metrics that cannot be computed as asked.
     #[error("invalid metrics: {reason}")]
     InvalidMetrics {

@@ -1,12 +1,17 @@
 //! Metrics of a combination, all in `f64`, each with one documented formula (`docs/conventions.md` has them side by side).
 
 mod always_in;
+mod batch;
+mod drawdown;
 mod equity;
+mod falls;
 mod kind;
 mod meter;
 mod moves;
 mod rank;
+mod returns;
 mod steps;
+mod tally;
 mod timeline;
 
 pub(crate) use always_in::AlwaysIn;
@@ -116,6 +121,9 @@ pub struct Metrics {
     pub calmar: Option<f64>,
     /// Moments of the per-bar returns.
     pub returns: Option<ReturnMoments>,
+    /// Metrics whose value is beyond the range of `f64`, a bit for each.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    out_of_range: u32,
 }
 
 /// Moments of the returns of all bars, per bar and not annualised.
@@ -129,9 +137,9 @@ pub struct ReturnMoments {
     pub mean: f64,
     /// Their sample standard deviation; 0 where no variation is beyond rounding.
     pub deviation: f64,
-    /// Third standardised moment; `None` where they do not vary.
+    /// Third standardised moment; `None` where they do not vary, or it is beyond the range of `f64`.
     pub skewness: Option<f64>,
-    /// Fourth standardised moment, 3 for a normal distribution; `None` where they do not vary.
+    /// Fourth standardised moment, 3 for a normal distribution; `None` as the third.
     pub kurtosis: Option<f64>,
 }
 

@@ -56,8 +56,10 @@ impl Rules {
     ///
     /// # Errors
     /// [`Error::InvalidRules`] where it is negative, not finite, or 100 % a side or more.
-    pub fn with_fee_pct(self, fee_pct: f64) -> Result<Self> {
-        self.with_fee_per_side_pct(fee_pct / 2.0)
+    pub fn with_fee_pct(mut self, fee_pct: f64) -> Result<Self> {
+        check("a fee", fee_pct, "% a round trip", 200.0)?;
+        self.fee_per_side_pct = fee_pct / 2.0;
+        Ok(self)
     }
 
     /// Sets the fee of a round trip in basis points (0.01 %).
@@ -65,6 +67,7 @@ impl Rules {
     /// # Errors
     /// Those of [`Rules::with_fee_pct`].
     pub fn with_fee_bps(self, fee_bps: f64) -> Result<Self> {
+        check("a fee", fee_bps, "bps a round trip", 20_000.0)?;
         self.with_fee_pct(fee_bps / 100.0)
     }
 
@@ -83,6 +86,7 @@ impl Rules {
     /// # Errors
     /// Those of [`Rules::with_fee_pct`].
     pub fn with_fee_per_side_bps(self, fee_bps: f64) -> Result<Self> {
+        check("a fee", fee_bps, "bps a side", 10_000.0)?;
         self.with_fee_per_side_pct(fee_bps / 100.0)
     }
 
@@ -106,7 +110,9 @@ impl Rules {
             let reason = format!("a notional of {notional}; give the size of a trade, above 0");
             return Err(Error::InvalidRules { reason });
         }
+        check("a fixed fee", amount, "a side", notional)?;
         let pct = amount / notional * 100.0;
+        // the quotient of an amount just below the notional can round up to it
         check("a fixed fee", pct, "% of the notional", 100.0)?;
         self.fixed_fee_pct = pct;
         Ok(self)

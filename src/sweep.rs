@@ -1,8 +1,10 @@
 //! The result of a sweep: one row a combination, in the order of the grid.
 
 use crate::diagnostics::Diagnostics;
+use crate::error::{Error, Result};
 use crate::grid::Grid;
 use crate::metrics::Metrics;
+use crate::series::Series;
 use crate::trade::Totals;
 
 /// What a sweep found, and how certain it is.
@@ -61,8 +63,37 @@ impl Sweep {
         }
     }
 
+    /// Refuses totals beyond the range of `f64`: nothing that is derived from them would mean anything.
+    pub(crate) fn checked(self, series: &Series) -> Result<Self> {
+        match self.rows.iter().find(|row| !row.is_finite()) {
+            Some(row) => Err(infinite(series, &row.fast, &row.slow, row.totals.pnl_pct)),
+            None => Ok(self),
+        }
+    }
+
     /// Returns the number of trades over all combinations.
     pub fn trades(&self) -> u64 {
         self.rows.iter().map(|row| row.totals.trades).sum()
+    }
+}
+
+impl SweepRow {
+    fn is_finite(&self) -> bool {
+        let totals = &self.totals;
+        let compounded = totals.compounded_pct.unwrap_or(0.0);
+        let metrics = self.metrics.map_or(0.0, |m| m.turnover + m.closed_drawdown);
+        (totals.pnl_pct + totals.fees_pct + compounded + metrics).is_finite()
+    }
+}
+
+/// The error of a result beyond the range of `f64`.
+pub(crate) fn infinite(series: &Series, fast: &str, slow: &str, pnl_pct: f64) -> Error {
+    let closes = series.closes();
+    Error::InfiniteResult {
+        fast: fast.to_owned(),
+        slow: slow.to_owned(),
+        pnl_pct,
+        lowest: closes.iter().copied().fold(f64::INFINITY, f64::min),
+        highest: closes.iter().copied().fold(0.0, f64::max),
     }
 }

@@ -14,8 +14,8 @@ mod plain_book;
 mod scripted;
 
 use crosscheck::{
-    Backend, Compounding, Direction, FeeFormula, Fill, FirstSide, Grid, Metric, MetricSet, Metrics,
-    OpenTrade, Pool, Rules, Sequential, Series, Undefined, random_walk, rank,
+    Backend, Compounding, Direction, Error, FeeFormula, Fill, FirstSide, Grid, Metric, MetricSet,
+    Metrics, OpenTrade, Pool, Rules, Sequential, Series, Undefined, random_walk, rank,
 };
 use plain_book::{PlainBook, book};
 use scripted::{Scripted, draw, random_sides};
@@ -207,7 +207,9 @@ fn check_returns(
 }
 
 fn all_rules() -> Vec<Rules> {
-    let mut all = Vec::new();
+    // the rules of the fast meter, then those of the general one
+    let fixed = Rules::default().with_fixed_fee(1.0, 300.0).unwrap();
+    let mut all = vec![Rules::default(), Rules::published(), fixed];
     for direction in [
         Direction::LongShort,
         Direction::LongOnly,
@@ -431,6 +433,58 @@ fn undefined_metrics_say_why() {
         Some(Undefined::NotAsked)
     );
     assert!(MetricSet::all(0.0).is_err() && MetricSet::all(f64::NAN).is_err());
+}
+
+/// Prices may be anything above 0; a result that no `f64` holds is an error, and a ratio that none holds has a cause.
+#[test]
+fn results_beyond_the_range_of_f64_are_never_infinite() {
+    let far = Series::from_closes(&[1e-200, 1e-200, 1e200, 1e200, 1e-200, 1e-200]).unwrap();
+    let engine = Scripted::one(&[-1, 1, 1, -1, -1, -1]);
+    let set = MetricSet::all(YEAR).unwrap();
+    for rules in [
+        Rules::default(),
+        Rules::default().with_fill(Fill::NextClose),
+        Rules::default().with_compounding(Compounding::Compounded),
+    ] {
+        let swept = engine.sweep(&far, &engine.grid(), &rules);
+        let measured = engine.sweep_with(&far, &engine.grid(), &rules, &set);
+        let listed = engine.trades(&far, &engine.grid(), &rules);
+        if rules.fill() == Fill::NextClose {
+            // bought at the top
+            assert!(swept.unwrap().rows[0].totals.pnl_pct.is_finite() && listed.is_ok());
+            continue;
+        }
+        for error in [
+            swept.unwrap_err(),
+            measured.unwrap_err(),
+            listed.unwrap_err(),
+        ] {
+            assert!(matches!(error, Error::InfiniteResult { .. }), "{error}");
+            assert!(error.to_string().contains("from 0.0000"), "{error}");
+        }
+    }
+    // the PnL fits, its square does not
+    let wide = Series::from_closes(&[1e-90, 1e-90, 1e90, 1e90, 1e90]).unwrap();
+    for rules in [
+        Rules::default(),
+        Rules::default().with_open_trade(OpenTrade::Mark),
+    ] {
+        let metrics = measure(&engine_of_five(), &wide, &rules);
+        assert!(metrics.pnl_pct > 1e181);
+        for metric in [Metric::Sharpe, Metric::Sortino] {
+            assert_eq!(metrics.value(metric), None);
+            assert_eq!(
+                metrics.cause(metric),
+                Some(Undefined::OutOfRange),
+                "{metric:?}"
+            );
+        }
+        assert_eq!(metrics.returns.unwrap().kurtosis, None);
+    }
+}
+
+fn engine_of_five() -> Scripted {
+    Scripted::one(&[-1, 1, 1, -1, -1])
 }
 
 #[test]

@@ -246,7 +246,7 @@ fn costs_that_make_no_sense_are_refused() {
     assert!(rules.with_fixed_fee(1.0, 0.0).is_err());
     let text = rules.with_fee_pct(-2.0).unwrap_err().to_string();
     assert!(
-        text.contains("-1 % a side") && text.contains("0 or more"),
+        text.contains("-2 % a round trip") && text.contains("0 or more"),
         "{text}"
     );
 }

@@ -1,274 +1,273 @@
 //! The meter of the default rules, sixteen trades at a time: the hot path of a sweep with metrics.
 //!
-//! Always in the market, each trade ends where the next begins, so a batch of crossovers is a batch of trades; their
-//! divisions run side by side, and only sums and extremes are taken one after the other, in the order of the entries. It
-//! computes what [`Meter`] computes from one trade at a time, and leaves the last, open trade to it.
+//! Always in the market, each trade ends where the next begins, so a batch of crossovers is a batch of trades. Crossovers
+//! wait until a batch is full: the results depend on the number of a trade alone, not on how an engine hands them over.
+#![allow(clippy::inline_always)]
 
-use super::meter::Meter;
-use super::moves::{Powers, extremes};
-use super::steps::Steps;
-use super::timeline::Pending;
+use super::batch::{BATCH, Bars, Column, Marks, Prices, Scaled, TradeSums, lower, settle};
+use super::falls::{Batch, Falls, lowest};
+use super::returns::{Before, Fill, ReturnSums};
+use super::steps::{GROUP, Steps};
+use super::tally::{BarByBar, Tally};
 use super::{MetricSet, Metrics};
 use crate::crossover::{CrossoverSink, Side};
 use crate::rules::Rules;
-use crate::trade::{Recorder, Totals, Trade, pnl_pct};
-
-/// Trades at a time.
-const BATCH: usize = 16;
+use crate::trade::Totals;
 
 /// Measures one combination under the default rules, with any additive fee.
 #[derive(Debug)]
 pub(crate) struct AlwaysIn<'a> {
-    steps: &'a Steps<'a>,
-    meter: Meter<'a>,
+    closes: &'a [f64],
+    /// Tables, where bar-by-bar metrics are asked for.
+    steps: Option<&'a Steps<'a>>,
+    periods_per_year: Option<f64>,
     fee_pct: f64,
-    side: Option<Side>,
-    entry_bar: Option<u32>,
-    lows: Vec<Low>,
-}
-
-/// Most trades put off before they are looked at.
-const LOWS: usize = 64;
-
-/// A trade that may hold the lowest equity since the peak, looked at only if nothing lower comes before the next peak:
-/// where fees eat a strategy up, every other trade makes a new low, and the last of them makes the others idle.
-#[derive(Debug, Clone, Copy)]
-struct Low {
-    /// The equity is nowhere lower.
-    bound: f64,
-    settled: f64,
-    bars: (u32, u32),
-    side: Side,
-}
-
-/// What a batch needs of each trade, worked out side by side.
-#[derive(Debug, Clone, Copy, Default)]
-struct Columns {
-    entry: [f64; BATCH],
-    exit: [f64; BATCH],
-    /// Close before the exit.
-    before: [f64; BATCH],
-    /// Bounds on the closes that are worst and best for the side.
-    worst: [f64; BATCH],
-    best: [f64; BATCH],
-    powers: [Powers; BATCH],
+    /// The side of the first trade, and of every second one after it.
+    first: Option<Side>,
+    first_bar: u32,
+    /// Their sides, as signs.
+    signs: Column,
+    /// The entry of the first trade that waits, and the exits so far.
+    bars: Bars,
+    waiting: usize,
+    trades: u64,
+    pnl_pct: f64,
+    sums: TradeSums,
+    returns: ReturnSums,
+    falls: Falls<'a>,
+    before: Before,
+    arch: pulp::Arch,
 }
 
 impl<'a> AlwaysIn<'a> {
-    pub(crate) fn new(steps: &'a Steps<'a>, rules: &Rules, set: &MetricSet) -> Self {
+    pub(crate) fn new(
+        closes: &'a [f64],
+        steps: Option<&'a Steps<'a>>,
+        rules: &Rules,
+        set: &MetricSet,
+    ) -> Self {
         Self {
+            closes,
             steps,
-            meter: Meter::new(steps.moves, rules, set, steps.moves.closes().len()),
+            periods_per_year: set.periods_per_year,
             fee_pct: rules.fee_pct(),
-            side: None,
-            entry_bar: None,
-            lows: Vec::with_capacity(LOWS),
+            first: None,
+            first_bar: 0,
+            signs: [0.0; BATCH],
+            bars: [0; BATCH + 1],
+            waiting: 0,
+            trades: 0,
+            pnl_pct: 0.0,
+            sums: TradeSums::new(),
+            returns: ReturnSums::default(),
+            falls: Falls::new(closes, rules.fee_pct()),
+            // the first fill pays an entry, and no exit
+            before: Before {
+                bar: u32::MAX,
+                slope: 0.0,
+                fee: 0.5 * rules.fee_pct() / 100.0,
+            },
+            arch: pulp::Arch::new(),
+        }
+    }
+
+    /// Takes the first `count` trades that wait.
+    #[inline(always)]
+    fn add(&mut self, count: usize, first: Side) {
+        let prices = Prices::new(self.closes, &self.bars, &self.signs, self.fee_pct);
+        let pnl = prices.pnl();
+        let before = self.pnl_pct;
+        let settled;
+        (self.pnl_pct, settled) = settle(&pnl, before, count);
+        self.sums.add(&prices, &pnl, count);
+        let lowest = lowest(&settled);
+        self.falls
+            .close(&settled[1..=count], lower(settled[BATCH], lowest));
+        if let Some(steps) = self.steps {
+            let scaled = Scaled::new(steps, &prices);
+            let (bars, fill) = (&self.bars, self.before);
+            self.before = self
+                .returns
+                .add(steps, &scaled, bars, fill, self.fee_pct, count);
+            let marks = Marks::new(steps, &prices, &scaled, bars);
+            let batch = Batch {
+                first,
+                count,
+                pnl_pct: before,
+                lowest,
+                settled: &settled,
+                bars,
+            };
+            self.falls.hold(steps, &marks, &batch);
+        }
+        self.trades += count as u64;
+        self.bars[0] = self.bars[count];
+        self.waiting = 1;
+    }
+
+    #[inline(always)]
+    fn take(&mut self, bars: &[u32], first: Side) {
+        let mut bars = bars;
+        while !bars.is_empty() {
+            let room = (BATCH + 1 - self.waiting).min(bars.len());
+            let (next, rest) = bars.split_at(room);
+            self.bars[self.waiting..self.waiting + room].copy_from_slice(next);
+            self.waiting += room;
+            bars = rest;
+            if self.waiting == BATCH + 1 {
+                self.add(BATCH, first);
+            }
+        }
+    }
+
+    /// Takes the trades that still wait, and the one that is open at the last bar.
+    #[inline(never)]
+    fn add_rest(&mut self, first: Side) {
+        let last = self.closes.len() as u32 - 1;
+        self.take(&[last], first);
+        if self.waiting > 1 {
+            self.bars[self.waiting..].fill(last);
+            self.add(self.waiting - 1, first);
+        }
+        if let (Some(steps), true) = (self.steps, self.before.bar < last) {
+            let exit = Before {
+                fee: 0.5 * self.fee_pct / 100.0,
+                ..self.before
+            };
+            self.returns
+                .add_fill(steps.closes_of(last / GROUP), &Fill::exit(last, exit));
         }
     }
 
     /// Closes the open trade at the last close.
     pub(crate) fn finish(mut self) -> (Totals, Metrics) {
-        let closes = self.steps.moves.closes();
-        self.look_at_lows();
-        if let (Some(side), Some(entry_bar)) = (self.side, self.entry_bar) {
-            let exit_bar = closes.len() as u32 - 1;
-            let mut trade = self.trade(side, entry_bar, exit_bar);
-            trade.is_open = true;
-            self.meter.record(&trade, true);
+        let traded = self.first.filter(|_| self.waiting > 0);
+        if let Some(first) = traded {
+            self.add_rest(first);
         }
-        let mut totals = self.meter.totals;
-        // as the ledger does: all trades pay the same
-        totals.fees_pct = totals.trades as f64 * self.fee_pct;
-        self.meter.measure(totals, 1.0)
-    }
-
-    fn trade(&self, side: Side, entry_bar: u32, exit_bar: u32) -> Trade {
-        let closes = self.steps.moves.closes();
-        let (entry_price, exit_price) = (closes[entry_bar as usize], closes[exit_bar as usize]);
-        Trade {
-            entry_bar,
-            exit_bar,
-            side,
-            entry_price,
-            exit_price,
-            pnl_pct: pnl_pct(side.sign(), entry_price, exit_price, self.fee_pct),
-            fees_pct: self.fee_pct,
-            is_open: false,
-        }
-    }
-
-    /// Takes the trades from `entry_bar` over the exits in `bars`, the first of them facing `side`.
-    fn add(&mut self, entry_bar: u32, bars: &[u32], side: Side) {
-        let columns = self.gather(entry_bar, bars, side);
-        let half = 0.5 * self.fee_pct;
-        let (mut pnl, mut last) = ([0.0; BATCH], [0.0; BATCH]);
-        let (mut worst, mut best) = ([0.0; BATCH], [0.0; BATCH]);
-        let mut slope = [0.0; BATCH];
-        let per_unit = self.steps.moves.per_unit();
-        for i in 0..BATCH {
-            let sign = if i % 2 == 0 {
-                side.sign()
-            } else {
-                -side.sign()
-            };
-            let entry = columns.entry[i];
-            pnl[i] = pnl_pct(sign, entry, columns.exit[i], self.fee_pct);
-            last[i] = pnl_pct(sign, entry, columns.before[i], half) / 100.0;
-            worst[i] = pnl_pct(sign, entry, columns.worst[i], half) / 100.0;
-            best[i] = pnl_pct(sign, entry, columns.best[i], half) / 100.0;
-            slope[i] = sign / (entry * per_unit);
-        }
-        let mut entry_bar = entry_bar;
-        for (i, &exit_bar) in bars.iter().enumerate() {
-            let is_long = (i % 2 == 0) == (side == Side::Long);
-            self.add_returns(&columns.powers[i], slope[i], is_long);
-            let (low, high) = (
-                self.meter.timeline.settled + worst[i],
-                self.meter.timeline.settled + best[i],
-            );
-            let side = if is_long { Side::Long } else { Side::Short };
-            let drawdown = &mut self.meter.timeline.drawdown;
-            if high > drawdown.peak {
-                self.look_at_lows();
-                let trade = self.trade(side, entry_bar, exit_bar);
-                self.meter
-                    .timeline
-                    .fall_exactly(&trade, entry_bar as usize..exit_bar as usize);
-            } else {
-                // the entry's bar, whose mark is the fee alone
-                drawdown.push(self.meter.timeline.settled - half / 100.0);
-                if low < drawdown.trough {
-                    let settled = self.meter.timeline.settled;
-                    self.lows.push(Low {
-                        bound: low,
-                        settled,
-                        bars: (entry_bar, exit_bar),
-                        side,
-                    });
-                    if self.lows.len() == LOWS {
-                        self.look_at_lows();
-                    }
-                }
-            }
-            let gained = pnl[i] / 100.0;
-            self.meter.timeline.settled += gained;
-            let settled = self.meter.timeline.settled;
-            self.meter.timeline.closed.push(settled);
-            self.meter.timeline.pending = Some(Pending {
-                bar: exit_bar,
-                gained: gained - last[i],
-                before: settled,
-            });
-            self.tally(
-                pnl[i],
-                columns.exit[i] / columns.entry[i],
-                exit_bar - entry_bar,
-            );
-            entry_bar = exit_bar;
-        }
-    }
-
-    /// Settles the lowest equity since the peak; none of the trades put off rose above it.
-    fn look_at_lows(&mut self) {
-        let half = 0.5 * self.fee_pct;
-        while let Some(low) = self.lows.pop() {
-            if low.bound >= self.meter.timeline.drawdown.trough {
-                continue;
-            }
-            let (entry_bar, exit_bar) = (low.bars.0 as usize, low.bars.1 as usize);
-            let closes = &self.steps.moves.closes()[entry_bar..exit_bar];
-            let (lowest, highest) = extremes(closes);
-            let worst = if low.side == Side::Long {
-                lowest
-            } else {
-                highest
-            };
-            let mark = pnl_pct(low.side.sign(), closes[0], worst, half) / 100.0;
-            self.meter.timeline.drawdown.push(low.settled + mark);
-        }
-    }
-
-    #[inline]
-    fn gather(&self, entry_bar: u32, bars: &[u32], side: Side) -> Columns {
-        let closes = self.steps.moves.closes();
-        let mut columns = Columns {
-            entry: [1.0; BATCH],
-            ..Columns::default()
+        let totals = Totals {
+            trades: self.trades,
+            pnl_pct: self.pnl_pct,
+            wins: self.sums.wins(),
+            has_open_trade: traded.is_some(),
+            // as the ledger does: all trades pay the same
+            fees_pct: self.trades as f64 * self.fee_pct,
+            ..Totals::default()
         };
-        let mut entry_bar = entry_bar as usize;
-        for (i, &exit_bar) in bars.iter().enumerate() {
-            let exit_bar = exit_bar as usize;
-            columns.entry[i] = closes[entry_bar];
-            columns.exit[i] = closes[exit_bar];
-            columns.before[i] = closes[exit_bar - 1];
-            columns.powers[i] = self.steps.powers(entry_bar, exit_bar - 1);
-            let (lowest, highest) = self.steps.around(&(entry_bar..exit_bar));
-            let is_long = (i % 2 == 0) == (side == Side::Long);
-            columns.worst[i] = if is_long { lowest } else { highest };
-            columns.best[i] = if is_long { highest } else { lowest };
-            entry_bar = exit_bar;
+        let mut metrics = self.tally(traded.is_some()).metrics(&totals);
+        if let (Some(steps), Some(periods_per_year)) = (self.steps, self.periods_per_year) {
+            let first = self.first.unwrap_or(Side::Long);
+            let mut returns = self.returns.total(first);
+            // additive returns telescope
+            returns.sum = self.pnl_pct / 100.0;
+            self.falls.look_at_lows(steps, first);
+            let bars = BarByBar {
+                returns,
+                drawdown: self.falls.finish(100.0 + self.pnl_pct),
+                equity: 1.0,
+            };
+            bars.add_to(&mut metrics, self.closes.len() as u64, periods_per_year);
         }
-        columns
+        (totals, metrics)
     }
 
-    /// The returns from the entry to the bar before the exit; the entry's bar shares its return with the exit before.
-    #[inline]
-    fn add_returns(&mut self, powers: &Powers, slope: f64, is_long: bool) {
-        let returns = &mut self.meter.timeline.returns;
-        let gained = self
-            .meter
-            .timeline
-            .pending
-            .map_or(0.0, |pending| pending.gained);
-        returns.push(gained - 0.5 * self.fee_pct / 100.0);
-        let square = slope * slope;
-        let against = if is_long { powers.down } else { powers.up };
-        returns.squares += square * (powers.up + powers.down);
-        returns.downside += square * against;
-        returns.cubes += square * slope * powers.cubes;
-        returns.fourths += square * square * powers.fourths;
+    fn tally(&self, has_traded: bool) -> Tally {
+        let mut tally = Tally::new(self.closes.len());
+        tally.gains = self.sums.gains();
+        tally.losses = self.sums.losses();
+        tally.best = self.sums.best();
+        tally.worst = self.sums.worst();
+        tally.turnover = self.trades as f64 + self.sums.ratios();
+        if has_traded {
+            tally.held = self.closes.len() as u64 - 1 - u64::from(self.first_bar);
+        }
+        tally.closed_drawdown = self.falls.closed.deepest();
+        tally
     }
+}
 
-    #[inline]
-    fn tally(&mut self, pnl: f64, ratio: f64, bars: u32) {
-        let meter = &mut self.meter;
-        meter.totals.trades += 1;
-        meter.totals.pnl_pct += pnl;
-        meter.totals.wins += u64::from(pnl > 0.0);
-        meter.gains += if pnl > 0.0 { pnl } else { 0.0 };
-        meter.losses -= if pnl < 0.0 { pnl } else { 0.0 };
-        meter.best = if pnl > meter.best { pnl } else { meter.best };
-        meter.worst = if pnl < meter.worst { pnl } else { meter.worst };
-        meter.held += u64::from(bars);
-        meter.turnover += 1.0 + ratio;
+/// The columns are vectors only with the instructions that a dispatch switches on; a closure would not be inlined.
+struct Take<'t, 'a> {
+    meter: &'t mut AlwaysIn<'a>,
+    bars: &'t [u32],
+    first: Side,
+}
+
+impl pulp::NullaryFnOnce for Take<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        self.meter.take(self.bars, self.first);
     }
 }
 
 impl CrossoverSink for AlwaysIn<'_> {
     fn arm(&mut self, _: u32, side: Side) {
-        self.side = Some(side);
+        self.first = Some(side.opposite());
+        for (i, sign) in self.signs.iter_mut().enumerate() {
+            *sign = if i % 2 == 0 {
+                -side.sign()
+            } else {
+                side.sign()
+            };
+        }
     }
 
     fn crossovers(&mut self, bars: &[u32]) {
-        let (Some(mut side), Some(&first)) = (self.side, bars.first()) else {
+        let (Some(first), Some(&first_bar)) = (self.first, bars.first()) else {
             return;
         };
-        let mut rest = bars;
-        let mut entry_bar = self.entry_bar.unwrap_or_else(|| {
-            rest = &bars[1..];
-            side = side.opposite();
-            first
-        });
-        for batch in rest.chunks(BATCH) {
-            self.add(entry_bar, batch, side);
-            entry_bar = batch[batch.len() - 1];
-            side = if batch.len() % 2 == 0 {
-                side
-            } else {
-                side.opposite()
-            };
+        if self.trades == 0 && self.waiting == 0 {
+            self.first_bar = first_bar;
         }
-        self.entry_bar = Some(entry_bar);
-        self.side = Some(side);
+        self.arch.dispatch(Take {
+            meter: self,
+            bars,
+            first,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::moves::Moves;
+    use super::*;
+
+    #[test]
+    fn results_do_not_depend_on_how_crossovers_are_handed_over() {
+        let walk = crate::random_walk(6_000, 5).unwrap();
+        let (moves, rules) = (Moves::new(walk.closes()), Rules::published());
+        let steps = Steps::new(&moves);
+        let set = MetricSet::all(252.0).unwrap();
+        let mut state = 3_u64;
+        let mut bars: Vec<u32> = (1..6_000)
+            .filter(|_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                (state >> 33) % 9 == 0
+            })
+            .collect();
+        for _ in 0..40 {
+            let measure = |at_once: usize| {
+                let mut meter = AlwaysIn::new(walk.closes(), Some(&steps), &rules, &set);
+                meter.arm(0, Side::Short);
+                bars.chunks(at_once).for_each(|bars| meter.crossovers(bars));
+                meter.finish()
+            };
+            let one = measure(1);
+            assert_eq!(one.0.trades, bars.len() as u64);
+            for at_once in [2, 15, 16, 17, 100, 10_000] {
+                assert_eq!(measure(at_once), one);
+            }
+            // every length of the rest, with and without a crossover on the last bar
+            bars.remove(bars.len() / 2);
+            if bars.last() == Some(&5_999) {
+                bars.pop();
+            } else {
+                bars.push(5_999);
+            }
+        }
     }
 }

@@ -74,6 +74,8 @@ pub enum Undefined {
     NoDownside,
     /// The equity never fell.
     NoDrawdown,
+    /// The value is beyond the range of `f64`.
+    OutOfRange,
 }
 
 impl Metrics {
@@ -106,6 +108,7 @@ impl Metrics {
             return None;
         }
         Some(match metric {
+            _ if self.out_of_range & metric.bit() != 0 => Undefined::OutOfRange,
             Metric::Compounded => Undefined::NotCompounded,
             _ if is_bar_by_bar(metric) && self.returns.is_none() => Undefined::NotAsked,
             _ if self.trades == 0 => Undefined::NoTrades,
@@ -114,6 +117,32 @@ impl Metrics {
             Metric::Calmar => Undefined::NoDrawdown,
             _ => Undefined::NoVariation,
         })
+    }
+}
+
+impl Metric {
+    fn bit(self) -> u32 {
+        1 << self as u32
+    }
+}
+
+impl Metrics {
+    /// Takes values that are not finite away, and notes of which metrics they were.
+    pub(super) fn without_infinities(mut self) -> Self {
+        let mut out_of_range = 0;
+        let mut check = |metric: Metric, value: &mut Option<f64>| {
+            if value.is_some_and(|value| !value.is_finite()) {
+                *value = None;
+                out_of_range |= metric.bit();
+            }
+        };
+        check(Metric::ProfitFactor, &mut self.profit_factor);
+        check(Metric::MaxDrawdown, &mut self.max_drawdown);
+        check(Metric::Sharpe, &mut self.sharpe);
+        check(Metric::Sortino, &mut self.sortino);
+        check(Metric::Calmar, &mut self.calmar);
+        self.out_of_range = out_of_range;
+        self
     }
 }
 

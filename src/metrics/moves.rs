@@ -8,12 +8,14 @@
 //! Stability of Numerical Algorithms*, 2002, section 4.2).
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Bars a group; loose bars cost as much as whole groups at the usual 40 bars a trade.
 const GROUP: usize = 8;
 
-/// Sums of powers of the moves `close[t] - close[t-1]` in units of [`Moves::unit`].
+/// Sums of powers of the moves `close[t] - close[t-1]`, scaled by [`Moves::per_unit`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[repr(align(32))] // one vector of four
 pub(super) struct Powers {
     /// Squares of the upward moves.
     pub(super) up: f64,
@@ -25,7 +27,7 @@ pub(super) struct Powers {
 
 impl Powers {
     #[inline]
-    fn add_move(&mut self, step: f64) {
+    pub(super) fn add_move(&mut self, step: f64) {
         let square = step * step;
         self.up += step.max(0.0) * step;
         self.down += step.min(0.0) * step;
@@ -44,6 +46,14 @@ impl Powers {
     }
 
     #[inline]
+    pub(super) fn add_product(&mut self, weights: &Self, sum: &Self) {
+        self.up += weights.up * sum.up;
+        self.down += weights.down * sum.down;
+        self.cubes += weights.cubes * sum.cubes;
+        self.fourths += weights.fourths * sum.fourths;
+    }
+
+    #[inline]
     pub(super) fn add(&mut self, other: &Self) {
         self.up += other.up;
         self.down += other.down;
@@ -59,37 +69,40 @@ struct Group {
     highest: f64,
 }
 
-/// The moves of one series, grouped.
+/// The moves of one series, grouped on first use.
 #[derive(Debug)]
 pub(crate) struct Moves<'a> {
     closes: &'a [f64],
-    groups: Vec<Group>,
+    groups: OnceLock<Vec<Group>>,
     per_unit: f64,
 }
 
 impl<'a> Moves<'a> {
     pub(crate) fn new(closes: &'a [f64]) -> Self {
-        let largest = closes.iter().copied().fold(0.0, f64::max);
+        let (_, largest) = extremes(closes);
         // a power of two, so that scaling rounds nothing and fourth powers neither overflow nor vanish
         let per_unit = (-largest.log2().floor()).clamp(-1_000.0, 1_000.0).exp2();
-        let mut moves = Self {
+        Self {
             closes,
-            groups: Vec::new(),
+            groups: OnceLock::new(),
             per_unit,
-        };
+        }
+    }
+
+    fn groups(&self) -> &[Group] {
         let group = |first: usize| {
-            let bars = first..(first + GROUP).min(closes.len());
+            let bars = first..(first + GROUP).min(self.closes.len());
             let mut powers = Powers::default();
-            moves.add_loose(bars.clone(), &mut powers);
-            let (lowest, highest) = extremes(&closes[bars]);
+            self.add_loose(bars.clone(), &mut powers);
+            let (lowest, highest) = extremes(&self.closes[bars]);
             Group {
                 powers,
                 lowest,
                 highest,
             }
         };
-        moves.groups = (0..closes.len()).step_by(GROUP).map(group).collect();
-        moves
+        let starts = (0..self.closes.len()).step_by(GROUP);
+        self.groups.get_or_init(|| starts.map(group).collect())
     }
 
     /// The closes, one a bar.
@@ -112,7 +125,7 @@ impl<'a> Moves<'a> {
             return powers;
         }
         self.add_loose(bars.start..first * GROUP, &mut powers);
-        for group in &self.groups[first..last] {
+        for group in &self.groups()[first..last] {
             powers.add(&group.powers);
         }
         self.add_loose(last * GROUP..bars.end, &mut powers);
@@ -122,7 +135,7 @@ impl<'a> Moves<'a> {
     /// Bounds on the closes of a range that is not empty: those of the groups that cover it.
     #[inline]
     pub(super) fn around(&self, bars: &Range<usize>) -> (f64, f64) {
-        let groups = &self.groups[bars.start / GROUP..=(bars.end - 1) / GROUP];
+        let groups = &self.groups()[bars.start / GROUP..=(bars.end - 1) / GROUP];
         let bounds = (f64::INFINITY, f64::NEG_INFINITY);
         groups.iter().fold(bounds, |(lowest, highest), group| {
             (group.lowest.min(lowest), group.highest.max(highest))

@@ -9,7 +9,8 @@
 
 use std::ops::Range;
 
-use super::moves::{Moves, extremes};
+use super::drawdown::Drawdown;
+use super::moves::{Moves, Powers, extremes};
 use crate::crossover::Side;
 use crate::rules::{Compounding, Rules};
 use crate::trade::{Costs, Trade};
@@ -35,58 +36,27 @@ impl Returns {
         self.cubes += square * value;
         self.fourths += square * square;
     }
-}
 
-/// The deepest fall from a running peak, as a fraction of the peak.
-///
-/// Falls from one peak are deepest at the lowest equity since, so one division a peak gives what one a bar would.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Drawdown {
-    pub(super) peak: f64,
-    /// Lowest equity since the peak.
-    pub(super) trough: f64,
-    /// Deepest fall from an earlier peak.
-    before: f64,
-}
-
-impl Drawdown {
-    fn new() -> Self {
-        Self {
-            peak: 1.0,
-            trough: 1.0,
-            before: 0.0,
-        }
-    }
-
+    /// Adds the bars of a position whose return is `slope` times the move of the close.
     #[inline]
-    pub(super) fn push(&mut self, equity: f64) {
-        if equity > self.peak {
-            self.rise(equity);
-        } else if equity < self.trough {
-            self.trough = equity;
-        }
-    }
-
-    /// Starts again from a new peak.
-    fn rise(&mut self, peak: f64) {
-        self.before = self.deepest();
-        self.peak = peak;
-        self.trough = peak;
-    }
-
-    pub(super) fn deepest(&self) -> f64 {
-        self.before.max((self.peak - self.trough) / self.peak)
+    pub(super) fn add_powers(&mut self, powers: &Powers, slope: f64) {
+        let square = slope * slope;
+        let against = if slope > 0.0 { powers.down } else { powers.up };
+        self.squares += square * (powers.up + powers.down);
+        self.downside += square * against;
+        self.cubes += square * slope * powers.cubes;
+        self.fourths += square * square * powers.fourths;
     }
 }
 
 /// The bar of the last fill, whose return is not complete before the next fill is known.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pending {
-    pub(super) bar: u32,
+struct Pending {
+    bar: u32,
     /// What closed trades added to the equity on it.
-    pub(super) gained: f64,
+    gained: f64,
     /// Equity on the bar before.
-    pub(super) before: f64,
+    before: f64,
 }
 
 /// Follows the equity of one combination, trade by trade.
@@ -95,8 +65,8 @@ pub(super) struct Timeline<'a> {
     moves: &'a Moves<'a>,
     costs: Costs,
     compounds: bool,
-    pub(super) settled: f64,
-    pub(super) pending: Option<Pending>,
+    settled: f64,
+    pending: Option<Pending>,
     pub(super) returns: Returns,
     pub(super) drawdown: Drawdown,
     pub(super) closed: Drawdown,
@@ -111,8 +81,8 @@ impl<'a> Timeline<'a> {
             settled: 1.0,
             pending: None,
             returns: Returns::default(),
-            drawdown: Drawdown::new(),
-            closed: Drawdown::new(),
+            drawdown: Drawdown::new(1.0),
+            closed: Drawdown::new(1.0),
         }
     }
 
@@ -184,17 +154,7 @@ impl<'a> Timeline<'a> {
         self.returns.push(entry.gained + mark);
         let sign = trade.side.sign();
         let slope = sign * self.costs.exposed_share() / (trade.entry_price * self.moves.per_unit());
-        let square = slope * slope;
-        let powers = self.moves.powers(inner);
-        let against = if trade.side == Side::Long {
-            powers.down
-        } else {
-            powers.up
-        };
-        self.returns.squares += square * (powers.up + powers.down);
-        self.returns.downside += square * against;
-        self.returns.cubes += square * slope * powers.cubes;
-        self.returns.fourths += square * square * powers.fourths;
+        self.returns.add_powers(&self.moves.powers(inner), slope);
         self.fall(trade, bars);
     }
 
@@ -209,22 +169,17 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    pub(super) fn fall_exactly(&mut self, trade: &Trade, bars: Range<usize>) {
+    fn fall_exactly(&mut self, trade: &Trade, bars: Range<usize>) {
         let closes = &self.moves.closes()[bars];
         let (lowest, highest) = extremes(closes);
         let (worst, best) = self.worst_and_best(trade, lowest, highest);
-        let peak = self.drawdown.peak;
-        if best <= peak {
-            return self.drawdown.push(worst);
-        }
-        // a fall from a peak within is at most from `best`; the factor covers the roundings of the two quotients
-        let bound = ((peak - worst) / peak).max((best - worst) / best) * (1.0 + 1e-14);
-        if bound <= self.drawdown.deepest() {
-            return self.drawdown.rise(best);
-        }
-        for &close in closes {
-            self.drawdown.push(self.equity(self.mark(trade, close)));
-        }
+        let mut drawdown = self.drawdown;
+        drawdown.push_range(worst, best, |drawdown| {
+            for &close in closes {
+                drawdown.push(self.equity(self.mark(trade, close)));
+            }
+        });
+        self.drawdown = drawdown;
     }
 
     fn worst_and_best(&self, trade: &Trade, lowest: f64, highest: f64) -> (f64, f64) {

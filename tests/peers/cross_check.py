@@ -1,11 +1,12 @@
 """Holds crosscheck's trades, PnL and drawdown to those of vectorbt and backtesting.py under the same rules.
 
-    pip install vectorbt==1.2.0 backtesting==0.6.6
+    pip install vectorbt==1.2.0 backtesting==0.6.6 numpy==2.4.6 pandas==3.1.1 numba==0.68.1
     cargo build --release --example match_peers
     python tests/peers/cross_check.py target/release/examples/match_peers
 
-Trade lists must be equal: entry and exit bars, sides, and prices to the last bit (1e-15 where slippage multiplies).
-PnL, equity and drawdown must agree within 1e-9 relative. docs/conventions.md says what the presets set and why.
+With `vectorbt` or `backtesting` as a second argument, that one alone. Trade lists must be equal: entry and exit bars and
+sides, and prices within 1e-15 (vectorbt reports an average of fills, off by a last bit; backtesting.py within 1e-12). PnL and
+drawdown must agree within 1e-9 relative. docs/conventions.md says what the presets set and why.
 """
 
 import subprocess
@@ -17,6 +18,8 @@ import numpy as np
 import pandas as pd
 
 TOOL = sys.argv[1]
+# lasts for the losses of thousands of stakes of 100, and is small enough that values beside it keep their digits
+CASH = 1e5
 FOLDER = Path(tempfile.mkdtemp())
 
 
@@ -77,19 +80,18 @@ def against_vectorbt():
         above = averages[fast] > averages[slow]
         below = averages[fast] < averages[slow]
         both = vbt.Portfolio.from_signals(
-            price, above, below, direction="both", size=100, size_type="value", fees=0.00045, init_cash=1e9, freq="D"
+            price, above, below, direction="both", size=100, size_type="value", fees=0.00045, init_cash=CASH, freq="D"
         )
         records = both.trades.records
         ours = stake[stake.combination == index]
         compared += len(ours)
         side = np.where(records.direction == 0, 1, -1)
-        compare_lists(f"{fast}/{slow}", ours, records.entry_idx, records.exit_idx, side, records.entry_price, records.exit_price, 0)
+        compare_lists(f"{fast}/{slow}", ours, records.entry_idx, records.exit_idx, side, records.entry_price, records.exit_price, 1e-15)
         worst = max(worst, near("returns", ours.pnl_pct / 100, records["return"]))
         # the equity of one stake of 100, whatever cash lies beside it
-        equity = 1 + (both.value().to_numpy() - 1e9) / 100
-        # values beside 1e9 of cash are rounded to 1e-7, and so to 1e-9 of a stake
-        near("stake PnL", stake_metrics.pnl_pct[index], (records["return"] * 100).sum())
-        near("stake drawdown", stake_metrics.max_drawdown[index], drawdown(equity), 1e-7)
+        equity = 1 + (both.value().to_numpy() - CASH) / 100
+        worst = max(worst, near("stake PnL", stake_metrics.pnl_pct[index], (records["return"] * 100).sum()))
+        worst = max(worst, near("stake drawdown", stake_metrics.max_drawdown[index], drawdown(equity)))
 
         long = vbt.Portfolio.from_signals(price, above, below, direction="longonly", fees=0.00045, slippage=0.0001, init_cash=1.0, freq="D")
         records = long.trades.records
