@@ -12,9 +12,9 @@ use super::lanes::{LANES, Lanes, Plain};
 use super::plan::{Lone, Plan};
 
 /// Bars of a segment, but for long windows: short beside the history that is computed twice, and few enough for the
-/// second cache. The odd 40 keeps the eight segments out of each other's cache sets.
+/// second cache. The odd 40 keeps the eight segments, five lines apart in a page, out of each other's cache sets.
 fn segment(warm_up: usize) -> usize {
-    2048.max((2 * warm_up).next_multiple_of(512)) + 40
+    2048.max((3 * warm_up).next_multiple_of(512)) + 40
 }
 
 /// Outputs between a group that is stored and the line that is fetched meanwhile.
@@ -268,8 +268,8 @@ mod tests {
     fn filters() -> Vec<Filter> {
         let text = [
             "sma:1,2,6,7,40,99",
-            "wma:1,5,6,7,9,16,31,32,33,65,72,73,80,200",
-            "hma:9,100",
+            "wma:1,5,6,7,9,16,31,32,33,65,72,73,80,200,900",
+            "hma:9,100,600",
             "hma3:50",
         ];
         let mut filters: Vec<_> = text
