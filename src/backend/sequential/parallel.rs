@@ -6,7 +6,8 @@
 //! and a combination's words reach its writer in the order of the bars. Nothing is held but one tile a thread.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rayon::prelude::*;
 
@@ -22,8 +23,12 @@ use crate::question::Question;
 /// Pieces a thread: it waits for one of them when it first meets another thread.
 const PIECES: usize = 4;
 
-/// A few microseconds: a piece takes longer only where other programs have the core.
+/// A few microseconds: it takes longer only where other programs have the core, and then sleeping leaves them theirs
+/// and is paid back, while spinning only uses up this program's share.
 const SPINS: u32 = 200;
+
+/// How long a sleeping thread goes without a look at whether another has failed.
+const PATIENCE: Duration = Duration::from_millis(10);
 
 /// Decides and writes every combination on the current rayon pool.
 pub(in crate::backend) fn sides(
@@ -60,17 +65,24 @@ pub(in crate::backend) fn sides(
     diagnostics
 }
 
-/// Some combinations, and the tile that they wait for.
+/// Some combinations, and the tile that they wait for, which changes under the lock only.
 struct Piece<'j, 'w, 'a> {
     next: AtomicUsize,
-    jobs: Mutex<&'j mut [Job<'w, 'a>]>,
+    jobs: Mutex<Jobs<'j, 'w, 'a>>,
+    /// Threads that sleep until the tile changes.
+    sleeping: AtomicUsize,
+    has_moved: Condvar,
 }
 
+type Jobs<'j, 'w, 'a> = &'j mut [Job<'w, 'a>];
+
 impl<'j, 'w, 'a> Piece<'j, 'w, 'a> {
-    fn new(jobs: &'j mut [Job<'w, 'a>]) -> Self {
+    fn new(jobs: Jobs<'j, 'w, 'a>) -> Self {
         Self {
             next: AtomicUsize::new(0),
             jobs: Mutex::new(jobs),
+            sleeping: AtomicUsize::new(0),
+            has_moved: Condvar::new(),
         }
     }
 }
@@ -99,7 +111,7 @@ impl Drop for Alarm<'_> {
     }
 }
 
-impl Work<'_, '_, '_> {
+impl<'j, 'w, 'a> Work<'j, 'w, 'a> {
     /// One thread's share: tiles as long as there are some.
     fn run(&self) -> Diagnostics {
         let mut diagnostics = Diagnostics::default();
@@ -119,42 +131,56 @@ impl Work<'_, '_, '_> {
                 tile: &mut tile,
             });
             for piece in &self.pieces {
-                if !self.wait(piece, index) {
+                let Some(jobs) = self.turn(piece, index) else {
                     return diagnostics;
+                };
+                self.decide(&tile, jobs, &mut words, &mut diagnostics);
+                if piece.sleeping.load(Ordering::Acquire) > 0 {
+                    piece.has_moved.notify_all();
                 }
-                self.decide(&tile, piece, &mut words, &mut diagnostics);
-                piece.next.store(index + 1, Ordering::Release);
             }
         }
         tile.keep();
         diagnostics
     }
 
-    /// Waits until a piece is done with the tiles before; whoever has the first of those waits for nobody.
-    fn wait(&self, piece: &Piece<'_, '_, '_>, index: usize) -> bool {
-        let mut rounds = 0_u32;
-        while piece.next.load(Ordering::Acquire) != index {
-            if self.has_failed.load(Ordering::Acquire) {
-                return false;
+    /// Waits until a piece is at this tile, and moves it on: the next thread then waits for the lock. Whoever has the
+    /// first tile that is not through waits for nobody.
+    fn turn<'p>(
+        &self,
+        piece: &'p Piece<'j, 'w, 'a>,
+        index: usize,
+    ) -> Option<MutexGuard<'p, Jobs<'j, 'w, 'a>>> {
+        let is_due = || piece.next.load(Ordering::Acquire) == index;
+        for _ in 0..SPINS {
+            if is_due() {
+                break;
             }
-            rounds += 1;
-            if rounds < SPINS {
-                std::hint::spin_loop();
-            } else {
-                std::thread::yield_now();
-            }
+            std::hint::spin_loop();
         }
-        true
+        let mut jobs = piece.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_due() {
+            piece.sleeping.fetch_add(1, Ordering::AcqRel);
+            while !is_due() {
+                if self.has_failed.load(Ordering::Acquire) {
+                    return None;
+                }
+                let woken = piece.has_moved.wait_timeout(jobs, PATIENCE);
+                jobs = woken.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            piece.sleeping.fetch_sub(1, Ordering::AcqRel);
+        }
+        piece.next.store(index + 1, Ordering::Release);
+        Some(jobs)
     }
 
     fn decide(
         &self,
         tile: &Tile,
-        piece: &Piece<'_, '_, '_>,
+        mut jobs: MutexGuard<'_, Jobs<'j, 'w, 'a>>,
         words: &mut Words,
         diagnostics: &mut Diagnostics,
     ) {
-        let mut jobs = piece.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         self.path.run(Decide {
             context: Context {
                 plan: self.plan,
