@@ -64,6 +64,11 @@ fn quoted(name: &str) -> String {
     }
 }
 
+/// Rounds to 15 digits: the last two of a reference's value are its own rounding, and no part of the story.
+fn significant(value: f64) -> f64 {
+    format!("{value:.14e}").parse().unwrap_or(value)
+}
+
 impl fmt::Display for ParityReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (reference, candidate) = (&self.reference, &self.candidate);
@@ -136,7 +141,7 @@ fn write_worst(
     unit: &str,
 ) -> fmt::Result {
     let (filter, bar) = (&worst.filter, worst.bar);
-    let (found, expected) = (worst.candidate, worst.reference);
+    let (found, expected) = (worst.candidate, significant(worst.reference));
     let title = format!("filter error, {what}");
     let error = Short(worst.error);
     writeln!(
@@ -162,7 +167,10 @@ impl fmt::Display for Disagreement {
             side(self.candidate_side),
             side(self.reference_side),
         )?;
-        let ([a, b], [c, d]) = (self.candidate_values, self.reference_values);
+        let ([a, b], [c, d]) = (
+            self.candidate_values,
+            self.reference_values.map(significant),
+        );
         writeln!(f, "      fast, slow {a}, {b}; reference {c}, {d}")?;
         let (difference, bound) = (self.exact_difference, Short(self.bound));
         write!(f, "      exact difference ")?;
