@@ -1,8 +1,10 @@
 //! One average over 150,000 bars by crosscheck and by other crates: best, median and worst time, and the largest error
-//! against a direct sum on prices near 100, taken about the window's first price.
+//! against a direct sum on prices near 100, taken about the window's first price. Then sweeps of 80 combinations.
 //!
 //! Run from the folder of this package: `cargo run --release`, pinned to one core if the system can
 //! (`taskset -c 1`). Each crate's answer is checked before its time is printed.
+
+mod sweep;
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -161,9 +163,12 @@ fn main() {
     println!("| --- | --- | --- | --- | --- | --- |");
     let copy: Average = Box::new(|closes, out| out.copy_from_slice(closes));
     report("-", vec![("a copy, the floor", copy)], &closes, &closes);
-    for period in [14, 100, 200] {
+    for period in [5, 14, 32, 100, 200, 333, 1000] {
         let exact = weighted(&closes, period);
         report(&format!("WMA {period}"), weighted_averages(period), &closes, &exact);
     }
-    report("HMA 100", hull_averages(100), &closes, &hull(&closes, 100));
+    for period in [20, 100] {
+        report(&format!("HMA {period}"), hull_averages(period), &closes, &hull(&closes, period));
+    }
+    sweep::report(&walk);
 }
