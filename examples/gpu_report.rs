@@ -37,14 +37,11 @@ fn main() -> Outcome<()> {
     }
     let threads = std::thread::available_parallelism()?;
     println!("host threads: {threads}");
-    let open = |summation, has_checks, by_values: Option<bool>| {
-        let mut options = GpuOptions::default()
+    let open = |summation, has_checks| {
+        let options = GpuOptions::default()
             .with_summation(summation)
             .with_runtime_checks(has_checks)
             .with_profile();
-        if let Some(by_values) = by_values {
-            options = options.with_settling_by_values(by_values);
-        }
         Gpu::with_options(match &adapter {
             Some(adapter) => options.with_adapter(adapter),
             None => options,
@@ -53,15 +50,13 @@ fn main() -> Outcome<()> {
     let started = Instant::now();
     let (staged, composite) = (Summation::Staged, Summation::Composite);
     let engines = [
-        ("staged checked", open(staged, true, None)?),
-        ("staged unchecked", open(staged, false, None)?),
-        ("composite checked", open(composite, true, None)?),
-        ("composite unchecked", open(composite, false, None)?),
-        ("composite, values", open(composite, false, Some(true))?),
-        ("composite, predicate", open(composite, false, Some(false))?),
+        ("staged checked", open(staged, true)?),
+        ("staged unchecked", open(staged, false)?),
+        ("composite checked", open(composite, true)?),
+        ("composite unchecked", open(composite, false)?),
     ];
     println!(
-        "using: {:?}; six engines opened in {:.2?}",
+        "using: {:?}; four engines opened in {:.2?}",
         engines[0].1.adapter(),
         started.elapsed()
     );
@@ -87,7 +82,7 @@ fn windows(engines: &[(&str, Gpu)], scale: f64) -> Outcome<()> {
     let grid = Grid::parse("wma:2..=200", "wma:2")?;
     let products = 2.0 * (2..=200).sum::<usize>() as f64 * series.bars() as f64;
     println!("\n== kernel (a): {} bars x 199 windows", series.bars());
-    for (name, gpu) in &engines[..4] {
+    for (name, gpu) in engines {
         let mut best = f64::MAX;
         for _ in 0..8 {
             gpu.sides_only(&series, &grid)?;
@@ -174,9 +169,8 @@ fn judge(sweep: &Sweep, expected: &Sweep) -> String {
         .sum();
     let diagnostics = &sweep.diagnostics;
     format!(
-        "trades moved {moved}, rows differing {differing}; undecided {:.5} % ({} by values, {} by float, {} exact), ties {}",
+        "trades moved {moved}, rows differing {differing}; undecided {:.5} % ({} by float, {} exact), ties {}",
         diagnostics.undecided_share() * 100.0,
-        diagnostics.by_values,
         diagnostics.by_float,
         diagnostics.by_integer + diagnostics.by_big_integer,
         diagnostics.ties
@@ -187,21 +181,22 @@ fn judge(sweep: &Sweep, expected: &Sweep) -> String {
 fn parts(timings: &GpuTimings) {
     let ms = |seconds: f64| format!("{:.3}", seconds * 1e3);
     println!(
-        "    device: conv {} stage2 {} bits {} ({} of {} passes timed)",
+        "    device: conv {} stage2 {} bits {} lists {} ({} of {} passes timed)",
         ms(timings.conv),
         ms(timings.stage2),
         ms(timings.bits),
+        ms(timings.lists),
         timings.passes.0,
         timings.passes.1
     );
     println!(
-        "    host: plan {} pack {} upload {} submit {} wait {} values {} decode+trades {} (settle {} thread-ms) engine {}; {} chunks, {:.1} MB back",
+        "    host: plan {} pack {} upload {} submit {} wait {} sums {} decode+trades {} (settle {} thread-ms) engine {}; {} chunks, {:.1} MB back",
         ms(timings.plan),
         ms(timings.pack),
         ms(timings.upload),
         ms(timings.submit),
         ms(timings.wait),
-        ms(timings.values),
+        ms(timings.sums),
         ms(timings.decode),
         ms(timings.settle),
         ms(timings.total),

@@ -1,6 +1,6 @@
 // Kernel (c): on which bars fast is surely above, or surely not above, slow: 32 bars x 1 fast x 8 slow filters a thread.
 //
-// Two words of 32 bars come back for each combination: a bit of the first says that fast may be above, a bit of the
+// Two words of 32 bars are made for each combination: a bit of the first says that fast may be above, a bit of the
 // second that it may be below. One of them alone is a proven side, both are undecided, and neither is a code that no
 // finished thread leaves: the output is cleared to it first, and a stale or killed dispatch shows.
 // The bound of a combination is the sum of its filters' bounds, each a factor of the filter times the largest centred
@@ -10,11 +10,11 @@ struct Params {
     blocks: u32,     // blocks of 32 bars in the chunk
     first_job: u32,  // first job of this dispatch
     first_row: u32,  // first row of the output
-    stamps: u32,     // where the stamps begin
-    epoch: u32,      // number of this submission
     unused0: u32,
     unused1: u32,
     unused2: u32,
+    unused3: u32,
+    unused4: u32,
 }
 
 struct Job {
@@ -89,7 +89,4 @@ fn bits(@builtin(global_invocation_id) id: vec3<u32>) {
     if (count > 5u) { sides[at + step] = vec2<u32>(above_high.y, below_high.y); }
     if (count > 6u) { sides[at + 2u * step] = vec2<u32>(above_high.z, below_high.z); }
     if (count > 7u) { sides[at + 3u * step] = vec2<u32>(above_high.w, below_high.w); }
-    if (block == params.blocks - 1u) {
-        sides[params.stamps + id.y] = vec2<u32>(params.epoch, job);
-    }
 }

@@ -11,8 +11,6 @@ mod uncertified;
 mod vectorized;
 
 pub use auto::Auto;
-#[cfg(feature = "gpu")]
-pub(crate) use matrix::underflow;
 pub use matrix::{FilterMatrix, decide_row};
 pub use naive::Naive;
 pub use pool::Pool;

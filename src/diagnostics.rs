@@ -19,11 +19,9 @@ pub struct Diagnostics {
     pub undecided: u64,
     /// Settled because no close changed in the window.
     pub by_flat: u64,
-    /// Settled by the values of the filters in `f64`, for engines whose first pass is less precise.
-    pub by_values: u64,
     /// Settled in `f64`: by a direct sum over the window, or as ties because the difference is too small not to be 0.
     pub by_float: u64,
-    /// Settled in 128-bit integers.
+    /// Settled in integers of 64 or 128 bits.
     pub by_integer: u64,
     /// Settled in integers of any size.
     pub by_big_integer: u64,
@@ -74,7 +72,6 @@ impl Diagnostics {
         self.decisions += other.decisions;
         self.undecided += other.undecided;
         self.by_flat += other.by_flat;
-        self.by_values += other.by_values;
         self.by_float += other.by_float;
         self.by_integer += other.by_integer;
         self.by_big_integer += other.by_big_integer;

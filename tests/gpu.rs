@@ -49,8 +49,8 @@ fn main() {
             chunk_boundaries_move_no_trade,
         ),
         (
-            "settling_by_values_and_by_predicate_agree",
-            settling_by_values_and_by_predicate_agree,
+            "undecided_bars_are_settled_in_both_readings",
+            undecided_bars_are_settled_in_both_readings,
         ),
         (
             "buffers_are_reused_without_a_trace",
@@ -216,13 +216,20 @@ fn kernels_agree_with_their_twins() -> Outcome {
                 )?;
                 let is_full = found.values > 10_000 && found.bits > 10_000;
                 check(is_full, &format!("{name} compares something: {found:?}"))?;
+                let is_same = found.wrong_lists == 0 && found.listed >= 12;
+                check(is_same, &format!("{name} has the twin's lists: {found:?}"))?;
             }
         }
-        let walk = random_walk(3_000, 1)?;
+        // three runs, of which the last is short
+        let walk = random_walk(10_000, 1)?;
         let found = gpu.check_kernels(&Question::new(&walk, &grid)?)?;
         check(
             found.decided > found.bits / 2,
             "most bits of a walk are decided",
+        )?;
+        check(
+            found.wrong_lists == 0,
+            "lists of several runs are the twin's",
         )?;
     }
     Ok(())
@@ -342,24 +349,18 @@ fn chunk_boundaries_move_no_trade() -> Outcome {
     Ok(())
 }
 
-fn settling_by_values_and_by_predicate_agree() -> Outcome {
-    let mut shares = Vec::new();
-    for by_values in [true, false] {
-        let gpu = Gpu::with_options(GpuOptions::default().with_settling_by_values(by_values))?;
-        for (name, series) in hostile(3_000)? {
-            same_rows(&gpu, &series, &grid()?, name)?;
-        }
-        let diagnostics = gpu
-            .sweep(&random_walk(30_000, 3)?, &grid()?, &Rules::default())?
-            .diagnostics;
-        check(diagnostics.undecided > 0, "something is undecided")?;
-        check((diagnostics.by_values > 0) == by_values, "settled as asked")?;
-        shares.push(diagnostics.undecided);
+/// Ticks are settled by sums, `f64` closes by the predicate alone; both as M2 does.
+fn undecided_bars_are_settled_in_both_readings() -> Outcome {
+    let gpu = open(Summation::default())?;
+    let ticks = random_walk(30_000, 3)?;
+    for (series, by_sums) in [(&ticks, true), (&ticks.clone().into_binary(), false)] {
+        same_rows(&gpu, series, &grid()?, "both readings")?;
+        let found = gpu.sweep(series, &grid()?, &Rules::default())?.diagnostics;
+        check(found.undecided > 100, "something is undecided")?;
+        let is_integer = found.by_integer + found.by_flat == found.undecided;
+        check(is_integer == by_sums, &format!("settled as due: {found:?}"))?;
     }
-    check(
-        shares[0] == shares[1],
-        "the device leaves the same bars open",
-    )
+    Ok(())
 }
 
 fn buffers_are_reused_without_a_trace() -> Outcome {

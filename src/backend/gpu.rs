@@ -14,8 +14,10 @@ mod compare;
 mod decode;
 mod device;
 mod error;
+mod extract;
 mod fault;
 mod jobs;
+mod lists;
 mod matrices;
 mod pipelines;
 mod plan;
@@ -24,6 +26,7 @@ mod read;
 mod run;
 mod selftest;
 mod settle;
+mod sums;
 mod tiles;
 mod timings;
 mod twin;
@@ -52,7 +55,7 @@ use crate::series::Series;
 use buffers::Buffers;
 use device::Device;
 use pipelines::Pipelines;
-use run::{Run, SLOTS, Swept};
+use run::{Run, Swept};
 
 /// How the device sums a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,7 +76,6 @@ pub struct GpuOptions {
     summation: Summation,
     timeout: Duration,
     profile: bool,
-    settle_by_values: Option<bool>,
     max_bytes: Option<u64>,
     max_workgroups: Option<u64>,
     faults: Vec<(Step, Fault)>,
@@ -87,7 +89,6 @@ impl Default for GpuOptions {
             summation: Summation::default(),
             timeout: Duration::from_secs(30),
             profile: false,
-            settle_by_values: None,
             max_bytes: None,
             max_workgroups: None,
             faults: Vec::new(),
@@ -127,13 +128,6 @@ impl GpuOptions {
     /// Times every pass on the device, for [`Gpu::timings`].
     pub fn with_profile(mut self) -> Self {
         self.profile = true;
-        self
-    }
-
-    /// Settles undecided bars from `f64` filter values (`true`) or by the predicate alone (`false`); by default
-    /// whichever is expected to be faster.
-    pub fn with_settling_by_values(mut self, by_values: bool) -> Self {
-        self.settle_by_values = Some(by_values);
         self
     }
 
@@ -211,7 +205,7 @@ impl Gpu {
             arithmetic,
             pipelines,
             options,
-            buffers: Mutex::new(Buffers::new(SLOTS)),
+            buffers: Mutex::new(Buffers::new()),
             timings: Mutex::default(),
             host: Pool::new(None),
         })

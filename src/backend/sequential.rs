@@ -10,7 +10,7 @@ mod rows;
 mod sides;
 mod staged;
 mod steps;
-mod taps;
+pub(super) mod taps;
 
 use ndarray::Array2;
 

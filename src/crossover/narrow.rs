@@ -69,11 +69,18 @@ pub(super) fn decide(
         &mut long[..]
     };
     let largest = centre(series, bar, prices)?;
-    let common = fast.denominator.gcd(&slow.denominator);
-    let (fast_scale, slow_scale) = (slow.denominator / common, fast.denominator / common);
-    let sizes = fast.size * fast_scale as f64 + slow.size * slow_scale as f64;
-    if sizes * largest >= FITS * FITS {
-        return None;
+    let fits = |fast_scale: i128, slow_scale: i128| {
+        let sizes = fast.size * fast_scale as f64 + slow.size * slow_scale as f64;
+        sizes * largest < FITS * FITS
+    };
+    let (mut fast_scale, mut slow_scale) = (slow.denominator, fast.denominator);
+    // a common divisor takes longer than the sums, and is seldom needed
+    if !fits(fast_scale, slow_scale) {
+        let common = fast_scale.gcd(&slow_scale);
+        (fast_scale, slow_scale) = (fast_scale / common, slow_scale / common);
+        if !fits(fast_scale, slow_scale) {
+            return None;
+        }
     }
     let fast = fast.numerator(prices, largest)? * fast_scale;
     let slow = slow.numerator(prices, largest)? * slow_scale;

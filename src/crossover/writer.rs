@@ -33,7 +33,7 @@ impl Side {
         }
     }
 
-    pub(super) fn of(is_above: bool) -> Self {
+    pub(crate) fn of(is_above: bool) -> Self {
         if is_above { Self::Long } else { Self::Short }
     }
 }
@@ -135,6 +135,59 @@ impl<'a> SideWriter<'a> {
             above,
             ties,
         });
+    }
+
+    /// Returns the side of the last bar written, if any was decided.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn side(&self) -> Option<Side> {
+        self.side
+    }
+
+    /// Takes bars that were decided elsewhere: the first side, where none was known, and the crossovers after it. They
+    /// begin where the last ones ended, or before, and end with a whole word, or with the series.
+    ///
+    /// Returns the side of the last bar; nothing, and takes nothing, where the crossovers do not lie in these bars in
+    /// order, behind a side.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn write_crossovers(
+        &mut self,
+        bars: std::ops::Range<usize>,
+        armed: Option<(u32, Side)>,
+        crossovers: &[u32],
+    ) -> Option<Option<Side>> {
+        let last = bars.end.min(self.bars);
+        let mut first = bars.start.max(self.next_word * 64).max(self.first_bar);
+        if bars.start > self.next_word * 64 {
+            self.gap_at.get_or_insert(self.next_word);
+            return None;
+        }
+        if let Some((bar, _)) = armed {
+            if self.side.is_some() || !(first..last).contains(&(bar as usize)) {
+                return None;
+            }
+            first = bar as usize + 1;
+        }
+        // no short cut out of the loop, so that it is one of whole vectors
+        let pairs = crossovers.iter().zip(crossovers.iter().skip(1));
+        let is_ascending = pairs.fold(true, |so_far, (a, b)| so_far & (a < b));
+        if let (Some(&lowest), Some(&highest)) = (crossovers.first(), crossovers.last()) {
+            let is_inside = first <= lowest as usize && (highest as usize) < last;
+            self.side.or(armed.map(|(_, side)| side))?;
+            if !(is_inside && is_ascending) {
+                return None;
+            }
+        }
+        if let Some((bar, side)) = armed {
+            self.sink.arm(bar, side);
+            self.side = Some(side);
+        }
+        if let Some(side) = self.side.filter(|_| !crossovers.is_empty()) {
+            self.sink.crossovers(crossovers);
+            let is_back = crossovers.len().is_multiple_of(2);
+            self.side = Some(if is_back { side } else { side.opposite() });
+        }
+        self.next_word = self.next_word.max(last.div_ceil(64));
+        Some(self.side)
     }
 
     #[inline(always)]
@@ -346,6 +399,38 @@ mod tests {
         differences[..70].fill(-1);
         assert_eq!(written(&differences, 70, 1), Vec::<u32>::new());
         assert_eq!(written(&differences, 69, 1), vec![70]);
+    }
+
+    #[cfg(feature = "gpu")]
+    #[test]
+    fn crossovers_from_elsewhere_keep_the_contract() {
+        let mut found: Vec<u32> = Vec::new();
+        let mut writer = SideWriter::new(0, 70, 300, &mut found);
+        assert_eq!(writer.write_crossovers(0..64, None, &[]), Some(None));
+        let wrong: [(std::ops::Range<usize>, Option<u32>, &[u32]); 8] = [
+            (192..256, None, &[]),
+            (64..192, Some(69), &[]),
+            (64..192, Some(192), &[]),
+            (64..192, None, &[80]),
+            (64..192, Some(80), &[80]),
+            (64..192, Some(80), &[81, 81]),
+            (64..192, Some(80), &[82, 81]),
+            (64..192, Some(80), &[82, 192]),
+        ];
+        for (bars, armed, crossovers) in wrong {
+            let armed = armed.map(|bar| (bar, Side::Long));
+            let mut ignored: Vec<u32> = Vec::new();
+            let mut writer = SideWriter::new(0, 70, 300, &mut ignored);
+            assert_eq!(writer.write_crossovers(bars, armed, crossovers), None);
+        }
+        let armed = Some((80, Side::Long));
+        let side = writer.write_crossovers(64..192, armed, &[81, 90, 191]);
+        assert_eq!(side, Some(Some(Side::Short)));
+        assert_eq!(writer.write_crossovers(192..512, armed, &[200]), None);
+        let side = writer.write_crossovers(192..512, None, &[192, 299]);
+        assert_eq!(side, Some(Some(Side::Short)));
+        writer.finish("test").unwrap();
+        assert_eq!(found, [81, 90, 191, 192, 299]);
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub(crate) fn each_fault_is_a_typed_error() -> Outcome {
         Step::Upload,
         Step::Convolve,
         Step::Compare,
+        Step::Extract,
         Step::Wait,
     ];
     let losses = steps.map(|step| (step, Fault::Lost));
@@ -34,6 +35,9 @@ pub(crate) fn each_fault_is_a_typed_error() -> Outcome {
         (Step::Wait, Fault::Timeout),
         (Step::Compare, Fault::Stale),
         (Step::Compare, Fault::Killed),
+        (Step::Extract, Fault::OutOfMemory),
+        (Step::Extract, Fault::Stale),
+        (Step::Extract, Fault::Killed),
     ];
     for (step, fault) in losses.into_iter().chain(others) {
         let gpu = Gpu::new()?;

@@ -3,18 +3,24 @@
 use super::GpuOptions;
 use super::device::Device;
 use super::error::{DeviceError, Result};
+use super::lists::most_words;
 use super::plan::{BLOCK, Plan};
 
-/// Most bytes of `f64` filter values held for settling one chunk: they are looked up at random, from a cache at best.
-const HOST_BYTES: u64 = 32 << 20;
+/// Lists of one submission: three such buffers are the host's memory, twenty times what they hold on ordinary prices.
+const LIST_BYTES: u64 = 64 << 20;
+
+/// Most bars of a chunk: the host holds 32 bytes of sums for each.
+const CHUNK_BARS: u64 = 1 << 21;
 
 /// Sizes that keep a submission within the limits, and under some 50 ms on a slow device of its kind.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     /// Bytes of one binding.
     pub(super) binding: u64,
-    /// Bytes of one submission's output.
-    pub(super) slot: u64,
+    /// Bytes of one submission's words of sides.
+    pub(super) words: u64,
+    /// Bytes of one submission's lists.
+    pub(super) lists: u64,
     /// Multiply-adds of one submission.
     pub(super) products: u64,
     /// Bars times combinations of one submission.
@@ -25,10 +31,10 @@ pub(super) struct Budget {
 
 impl Budget {
     pub(super) fn new(device: &Device, options: &GpuOptions) -> Self {
-        let (products, comparisons, slot) = if device.is_cpu {
-            (100_000_000, 20_000_000, 4 << 20)
+        let (products, comparisons) = if device.is_cpu {
+            (100_000_000, 20_000_000)
         } else {
-            (10_000_000_000, 2_000_000_000, 32 << 20)
+            (10_000_000_000, 1_000_000_000)
         };
         let binding = device
             .limits
@@ -40,7 +46,8 @@ impl Budget {
         let workgroups = u64::from(device.limits.max_compute_workgroups_per_dimension);
         Self {
             binding,
-            slot: binding.min(slot),
+            words: binding.min(comparisons / 4),
+            lists: binding.min(LIST_BYTES),
             products,
             comparisons,
             workgroups: options
@@ -49,8 +56,8 @@ impl Budget {
         }
     }
 
-    /// Tiles of one chunk of bars: all buffers fit, and one job's output fits a slot.
-    pub(super) fn tiles(&self, plan: &Plan, bars: usize, has_values: bool) -> Result<usize> {
+    /// Tiles of one chunk of bars: all buffers fit, one job's words, and the longest lists of one row.
+    pub(super) fn tiles(&self, plan: &Plan, bars: usize) -> Result<usize> {
         let positions = plan.positions() as u64;
         let own = plan.tile_bars as u64;
         let widest = [
@@ -60,17 +67,17 @@ impl Budget {
         ];
         let needed = widest.into_iter().max().unwrap_or(0);
         let mut tiles = self.binding / needed.max(1);
-        if has_values {
-            tiles = tiles.min((HOST_BYTES / (8 * own * plan.values() as u64)).max(1));
-        }
-        // a job's rows are 8 words of 8 bytes for 32 bars, and its stamp
-        let job = own / BLOCK as u64 * 64 + 8;
-        tiles = tiles.min(self.slot / job).min(self.workgroups);
+        // a job's rows are 8 words of 8 bytes for 32 bars; a row's lists two bytes a bar, a header a run, and the epoch
+        let job = own / BLOCK as u64 * 64;
+        let row = 4 * (most_words(own as usize) + 1) as u64;
+        let fitting = (self.words / job).min(self.lists / row);
+        let fitting = fitting.min((CHUNK_BARS / own).max(1));
+        tiles = tiles.min(fitting).min(self.workgroups);
         if tiles == 0 {
             return Err(DeviceError::Limit {
                 what: "one tile of all filters, in bytes,",
-                needed: needed.max(job),
-                limit: self.binding.min(self.slot),
+                needed: needed.max(job).max(row),
+                limit: self.binding,
             });
         }
         Ok((tiles as usize).min(bars.div_ceil(plan.tile_bars)))
@@ -82,10 +89,13 @@ impl Budget {
         (self.products / products.max(1)).clamp(1, self.workgroups) as usize
     }
 
-    /// Jobs of one submission of kernel (c).
-    pub(super) fn jobs(&self, blocks: usize) -> usize {
-        let bytes = self.slot / (64 * blocks as u64 + 8);
-        let comparisons = self.comparisons / (256 * blocks as u64);
-        bytes.min(comparisons).clamp(1, self.workgroups) as usize
+    /// Jobs of one submission of kernel (c): an eighth of all, so that host and device work at the same time, unless that is
+    /// so few that the submissions themselves would take longer.
+    pub(super) fn jobs(&self, blocks: usize, all: usize) -> usize {
+        let a_job = 256 * blocks as u64;
+        let bytes = self.words / (64 * blocks as u64);
+        let share = (all as u64).div_ceil(8).max(self.comparisons / 4 / a_job);
+        let jobs = share.min(self.comparisons / a_job).min(bytes);
+        jobs.clamp(1, self.workgroups) as usize
     }
 }

@@ -5,6 +5,7 @@ use wgpu::BufferUsages as Usage;
 
 use super::device::Device;
 use super::error::Result;
+use super::lists::Stamp;
 
 /// A buffer that grows on demand.
 #[derive(Debug)]
@@ -51,12 +52,23 @@ impl Growing {
     }
 }
 
-/// One submission's output in flight.
+/// Words of sides, which stay on the device until their lists are made, and their counts, which come back.
 #[derive(Debug)]
-pub(super) struct Slot {
-    pub(super) output: Growing,
+pub(super) struct WordSlot {
+    pub(super) bits_params: Growing,
+    pub(super) count_params: Growing,
+    pub(super) words: Growing,
+    pub(super) counts: Growing,
     pub(super) staging: Growing,
+}
+
+/// Lists on their way back.
+#[derive(Debug)]
+pub(super) struct ListSlot {
     pub(super) params: Growing,
+    pub(super) offsets: Growing,
+    pub(super) lists: Growing,
+    pub(super) staging: Growing,
 }
 
 /// All buffers of an engine.
@@ -73,23 +85,36 @@ pub(super) struct Buffers {
     pub(super) jobs: Growing,
     pub(super) conv_params: Growing,
     pub(super) stage2_params: Growing,
-    pub(super) slots: Vec<Slot>,
-    /// Number of the last submission that wrote sides; 0 stands for none.
-    pub(super) epoch: u32,
-    /// Memory of the last chunk's `f64` values, on the host.
-    pub(super) host_values: Vec<(usize, Vec<f64>)>,
+    pub(super) words: [WordSlot; WORD_SLOTS],
+    pub(super) lists: [ListSlot; LIST_SLOTS],
+    /// Number of the last submission that compared; 0 stands for none.
+    epoch: u32,
 }
 
+/// Submissions whose words are on the device: the next is compared before the lists of the last are asked for.
+pub(super) const WORD_SLOTS: usize = 2;
+/// Submissions of lists in flight, and one being decoded.
+pub(super) const LIST_SLOTS: usize = 3;
+
 impl Buffers {
-    pub(super) fn new(slots: usize) -> Self {
+    pub(super) fn new() -> Self {
         let input = |label| Growing::new(label, Usage::STORAGE | Usage::COPY_DST);
         let uniform = |label| Growing::new(label, Usage::UNIFORM | Usage::COPY_DST);
+        let staging = |label| Growing::new(label, Usage::MAP_READ | Usage::COPY_DST);
         let output =
             |label| Growing::new(label, Usage::STORAGE | Usage::COPY_SRC | Usage::COPY_DST);
-        let slot = |_| Slot {
-            output: output("sides"),
-            staging: Growing::new("staging", Usage::MAP_READ | Usage::COPY_DST),
-            params: uniform("bits params"),
+        let word_slot = |_| WordSlot {
+            bits_params: uniform("bits params"),
+            count_params: uniform("count params"),
+            words: output("words"),
+            counts: output("counts"),
+            staging: staging("staged counts"),
+        };
+        let list_slot = |_| ListSlot {
+            params: uniform("list params"),
+            offsets: input("offsets"),
+            lists: output("lists"),
+            staging: staging("staged lists"),
         };
         Self {
             closes: input("closes"),
@@ -103,15 +128,22 @@ impl Buffers {
             jobs: input("jobs"),
             conv_params: uniform("conv params"),
             stage2_params: uniform("stage2 params"),
-            slots: (0..slots).map(slot).collect(),
+            words: std::array::from_fn(word_slot),
+            lists: std::array::from_fn(list_slot),
             epoch: 0,
-            host_values: Vec::new(),
         }
     }
-    /// Forgets all buffers.
+
+    /// The stamp of the next submission.
+    pub(super) fn next_stamp(&mut self) -> Stamp {
+        self.epoch = self.epoch.checked_add(1).unwrap_or(1);
+        Stamp { epoch: self.epoch }
+    }
+
+    /// Forgets all buffers; the count of submissions goes on.
     pub(super) fn renew(&mut self) {
         let epoch = self.epoch;
-        *self = Self::new(self.slots.len());
+        *self = Self::new();
         self.epoch = epoch;
     }
 }

@@ -1,8 +1,8 @@
 //! The kernels against their twins, on the device in use.
 
-use std::rc::Rc;
-
+use super::compare::Compared;
 use super::error::Result;
+use super::lists::Page;
 use super::plan::{BLOCK, Plan};
 use super::ranges::Sizes;
 use super::read;
@@ -26,6 +26,10 @@ pub struct KernelCheck {
     pub rounded_bits: usize,
     /// Bits proven above or below.
     pub decided: usize,
+    /// Words of lists compared with the twin's over the same sides.
+    pub listed: usize,
+    /// Rows whose lists are not the twin's.
+    pub wrong_lists: usize,
 }
 
 impl Run<'_> {
@@ -34,8 +38,8 @@ impl Run<'_> {
         let mut found = KernelCheck::default();
         self.upload()?;
         let series = self.question.series();
-        let count = self.budget.tiles(&self.plan, series.bars(), false)?;
-        let chunk = Rc::new(self.chunk(0, count)?);
+        let count = self.budget.tiles(&self.plan, series.bars())?;
+        let chunk = self.chunk(0, count)?;
         let sizes = chunk.sizes;
         let tiles = Tiles::new(series, &self.plan, 0, count);
         let bytes = 4 * sizes.values as u64;
@@ -45,20 +49,49 @@ impl Run<'_> {
         })?;
         let twin = twin::convolve::<Nearest>(&self.plan, &tiles, &sizes);
         compare_values(&self.plan, &tiles, &values, &twin, &mut found);
-        let step = self.budget.jobs(sizes.blocks);
+        let step = self.budget.jobs(sizes.blocks, self.jobs.list.len());
         for first in (0..self.jobs.list.len()).step_by(step) {
             let jobs = first..(first + step).min(self.jobs.list.len());
-            let done = self.compare(&chunk, jobs.clone())?;
-            let words: Vec<[u32; 2]> = done.mapping.read(
-                self.device,
-                done.submission,
-                &done.staging,
-                done.bytes,
-                bytemuck::pod_collect_to_vec,
-            )?;
+            let compared = self.compare(chunk, jobs.clone())?;
+            let bytes = 8 * (compared.rows.len() * sizes.blocks) as u64;
+            let sides = &mut self.buffers.words[compared.slot].words;
+            let sides = sides.at_least(self.device, bytes)?;
+            let words: Vec<[u32; 2]> = read::once(self.device, bytes, |encoder, staging| {
+                encoder.copy_buffer_to_buffer(&sides, 0, staging, 0, bytes);
+            })?;
             self.compare_bits(&tiles, &sizes, &values, jobs, &words, &mut found);
+            self.compare_lists(&compared, &words, &mut found)?;
         }
         Ok(found)
+    }
+
+    /// The lists of every row, page by page, over the device's own words.
+    fn compare_lists(
+        &mut self,
+        compared: &Compared,
+        words: &[[u32; 2]],
+        found: &mut KernelCheck,
+    ) -> Result<()> {
+        let stride = compared.chunk.sizes.blocks;
+        let row_words = compared.row_words(self.device, &self.jobs)?;
+        let mut first = 0;
+        while first < row_words.len() {
+            let page = Page::next(first, &row_words, self.budget.lists as usize / 4);
+            let rows = page.rows.clone();
+            first = rows.end;
+            let done = self.submit_page(compared, page)?;
+            done.read(self.device, |lists| {
+                for (index, row) in rows.enumerate() {
+                    let sides = &words[row * stride..(row + 1) * stride];
+                    let twin = twin::lists(sides, compared.stamp);
+                    found.listed += twin.len();
+                    let is_same = lists[done.page.row(index)] == twin[..];
+                    found.wrong_lists += usize::from(!is_same);
+                }
+                compared.stamp.check(lists[0])
+            })??;
+        }
+        Ok(())
     }
 
     fn compare_bits(

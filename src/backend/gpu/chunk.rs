@@ -100,13 +100,13 @@ fn conv(
             .groups(4 * steps, sizes.tiles, plan.positions())
             .min(plan.groups.len() - start);
         let params = Params::new(plan, sizes.blocks, first, start);
-        let grid = [threads.div_ceil(32), count, sizes.tiles];
+        let extent = Extent([threads.div_ceil(32), count, sizes.tiles]);
         dispatch(
             device,
             pipeline,
             &bound,
             &params,
-            grid,
+            extent,
             profile.next(Kernel::Conv),
         )?;
         start += count;
@@ -137,14 +137,14 @@ fn stage2(
             .groups(u64::from(longest), sizes.tiles, plan.tile_bars)
             .min(plan.rows.len() - start);
         let params = Params::new(plan, sizes.blocks, plan.halo as u32, start);
-        let grid = [threads.div_ceil(32), count, sizes.tiles];
+        let extent = Extent([threads.div_ceil(32), count, sizes.tiles]);
         let timestamps = profile.next(Kernel::Stage2);
         dispatch(
             device,
             &context.pipelines.stage2,
             &bound,
             &params,
-            grid,
+            extent,
             timestamps,
         )?;
         start += count;
@@ -158,34 +158,72 @@ fn dispatch(
     pipeline: &wgpu::ComputePipeline,
     bound: &[wgpu::Buffer],
     params: &Params,
-    grid: [usize; 3],
+    extent: Extent,
     timestamps: Option<wgpu::ComputePassTimestampWrites<'_>>,
 ) -> Result<()> {
-    let limit = device.limits.max_compute_workgroups_per_dimension as usize;
-    if let Some(&needed) = grid.iter().find(|&&needed| needed > limit) {
-        return Err(DeviceError::Limit {
-            what: "a dispatch, in workgroups of one dimension,",
-            needed: needed as u64,
-            limit: limit as u64,
-        });
-    }
+    extent.check(device)?;
     device.scoped(Step::Convolve, 0, || {
-        device
-            .queue
-            .write_buffer(&bound[0], 0, bytemuck::bytes_of(params));
-        let binding = bind(device, pipeline, &bound.iter().collect::<Vec<_>>());
-        let mut encoder = device
-            .handle
-            .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        let descriptor = wgpu::ComputePassDescriptor {
-            label: None,
-            timestamp_writes: timestamps,
+        let params = bytemuck::bytes_of(params);
+        device.queue.write_buffer(&bound[0], 0, params);
+        let mut encoder = device.encoder();
+        let buffers: Vec<_> = bound.iter().collect();
+        let pass = Pass {
+            pipeline,
+            buffers: &buffers,
+            extent,
         };
-        let mut pass = encoder.begin_compute_pass(&descriptor);
-        pass.set_pipeline(pipeline);
-        pass.set_bind_group(0, &binding, &[]);
-        pass.dispatch_workgroups(grid[0] as u32, grid[1] as u32, grid[2] as u32);
-        drop(pass);
+        pass.encode(device, &mut encoder, timestamps);
         device.queue.submit([encoder.finish()]);
     })
+}
+
+/// Workgroups in each dimension.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent(pub(super) [usize; 3]);
+
+impl Extent {
+    /// Fails where a dimension is beyond the device's limit.
+    pub(super) fn check(&self, device: &Device) -> Result<()> {
+        let limit = device.limits.max_compute_workgroups_per_dimension as usize;
+        let beyond = self.0.iter().find(|&&needed| needed > limit);
+        beyond.map_or(Ok(()), |&needed| {
+            Err(DeviceError::Limit {
+                what: "a dispatch, in workgroups of one dimension,",
+                needed: needed as u64,
+                limit: limit as u64,
+            })
+        })
+    }
+
+    /// No workgroups, if it is to be dropped.
+    pub(super) fn unless(self, is_dropped: bool) -> Self {
+        if is_dropped { Self([0; 3]) } else { self }
+    }
+}
+
+/// One dispatch, to be put into a command buffer.
+pub(super) struct Pass<'p> {
+    pub(super) pipeline: &'p wgpu::ComputePipeline,
+    /// In the order of their bindings.
+    pub(super) buffers: &'p [&'p wgpu::Buffer],
+    pub(super) extent: Extent,
+}
+
+impl Pass<'_> {
+    pub(super) fn encode(
+        &self,
+        device: &Device,
+        encoder: &mut wgpu::CommandEncoder,
+        timestamps: Option<wgpu::ComputePassTimestampWrites<'_>>,
+    ) {
+        let binding = bind(device, self.pipeline, self.buffers);
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: None,
+            timestamp_writes: timestamps,
+        });
+        pass.set_pipeline(self.pipeline);
+        pass.set_bind_group(0, &binding, &[]);
+        let [x, y, z] = self.extent.0.map(|groups| groups as u32);
+        pass.dispatch_workgroups(x, y, z);
+    }
 }

@@ -1,90 +1,156 @@
-//! Kernel (c) on the device: clear, compare, copy, map; and the check that what came back is of this submission.
+//! Kernels (c) and (d) on the device: words of sides, which stay there, and how often each run of them changes.
 
 use std::ops::Range;
-use std::rc::Rc;
 
-use super::buffers::Buffers;
+use super::buffers::{Buffers, WordSlot};
+use super::chunk::{Extent, Pass};
 use super::device::Device;
 use super::error::{DeviceError, Result};
 use super::fault::{Fault, Step};
 use super::jobs::Jobs;
+use super::lists::{RUN_BARS, Stamp, row_words};
+use super::pipelines::Pipelines;
+use super::plan::BLOCK;
 use super::read::Mapping;
 use super::run::Chunk;
-use super::selftest::bind;
+use super::timings::{Kernel, Profile};
 
 /// Parameters of kernel (c), as it reads them.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-struct Params {
+struct BitsParams {
     blocks: u32,
     first_job: u32,
     first_row: u32,
-    stamps: u32,
-    epoch: u32,
-    unused: [u32; 3],
+    unused: [u32; 5],
 }
 
-impl Params {
-    fn new(blocks: usize, jobs: &Range<usize>, rows: &Range<usize>, epoch: u32) -> Self {
+/// Parameters of kernel (d), as it reads them.
+#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct ListParams {
+    pub(super) blocks: u32,
+    pub(super) run: u32,
+    pub(super) rows: u32,
+    pub(super) first_row: u32,
+    pub(super) last_row: u32,
+    pub(super) stamp: u32,
+    pub(super) epoch: u32,
+    pub(super) stamp_at: u32,
+}
+
+impl ListParams {
+    /// For rows `list` of so many that lie in the words.
+    pub(super) fn new(blocks: usize, rows: usize, list: &Range<usize>, stamp: Stamp) -> Self {
         Self {
             blocks: blocks as u32,
-            first_job: jobs.start as u32,
-            first_row: rows.start as u32,
-            stamps: (rows.len() * blocks) as u32,
-            epoch,
-            unused: [0; 3],
+            run: (RUN_BARS / BLOCK) as u32,
+            rows: rows as u32,
+            first_row: list.start as u32,
+            last_row: list.end as u32,
+            stamp: stamp.upper(),
+            epoch: stamp.epoch,
+            stamp_at: (rows * runs(blocks)) as u32,
         }
     }
 }
 
-/// A submission whose sides are on their way back.
-pub(super) struct InFlight<'a> {
-    pub(super) chunk: Rc<Chunk<'a>>,
-    pub(super) jobs: Range<usize>,
+/// Runs of so many blocks.
+pub(super) fn runs(blocks: usize) -> usize {
+    (blocks * BLOCK).div_ceil(RUN_BARS)
+}
+
+/// A submission whose words are made, and whose counts are on their way back.
+pub(super) struct Compared {
+    pub(super) chunk: Chunk,
     pub(super) rows: Range<usize>,
-    pub(super) epoch: u32,
-    pub(super) bytes: u64,
-    pub(super) staging: wgpu::Buffer,
-    pub(super) submission: wgpu::SubmissionIndex,
-    pub(super) mapping: Mapping,
+    pub(super) stamp: Stamp,
+    /// Which slot holds its words and counts.
+    pub(super) slot: usize,
+    bytes: u64,
+    staging: wgpu::Buffer,
+    submission: wgpu::SubmissionIndex,
+    mapping: Mapping,
 }
 
 /// Submits a range of jobs into a slot.
-pub(super) fn compare<'a>(
+pub(super) fn compare(
     device: &Device,
-    pipeline: &wgpu::ComputePipeline,
+    pipelines: &Pipelines,
     buffers: &mut Buffers,
     slot: usize,
-    (chunk, jobs, rows): (&Rc<Chunk<'a>>, Range<usize>, Range<usize>),
-    timestamps: Option<wgpu::ComputePassTimestampWrites<'_>>,
-) -> Result<InFlight<'a>> {
+    (chunk, jobs, rows): (Chunk, Range<usize>, Range<usize>),
+    profile: &mut Profile,
+) -> Result<Compared> {
     let blocks = chunk.sizes.blocks;
-    let words = rows.len() * blocks;
-    let bytes = 8 * (words + jobs.len()) as u64;
-    buffers.epoch = buffers.epoch.checked_add(1).unwrap_or(1);
-    let params = Params::new(blocks, &jobs, &rows, buffers.epoch);
-    let slot = &mut buffers.slots[slot];
-    let bound = [
-        slot.params.at_least(device, 32)?,
+    let stamp = buffers.next_stamp();
+    let bytes = 4 * (rows.len() * runs(blocks) + 1) as u64;
+    let words = 8 * (rows.len() * blocks) as u64;
+    let inputs = [
         buffers.values.at_least(device, 0)?,
         buffers.largest.at_least(device, 0)?,
         buffers.bounds.at_least(device, 0)?,
         buffers.jobs.at_least(device, 0)?,
-        slot.output.at_least(device, bytes)?,
     ];
-    let staging = slot.staging.at_least(device, bytes)?;
-    let call = Call {
-        bound: &bound,
-        params: &params,
-        grid: [blocks.div_ceil(64) as u32, jobs.len() as u32],
-        timestamps,
+    let WordSlot {
+        bits_params,
+        count_params,
+        words: sides,
+        counts,
+        staging,
+    } = &mut buffers.words[slot];
+    let sides = sides.at_least(device, words)?;
+    let counts = counts.at_least(device, bytes)?;
+    let staging = staging.at_least(device, bytes)?;
+    let bits_params = bits_params.at_least(device, 32)?;
+    let count_params = count_params.at_least(device, 32)?;
+    let bits = BitsParams {
+        blocks: blocks as u32,
+        first_job: jobs.start as u32,
+        first_row: rows.start as u32,
+        unused: [0; 5],
     };
-    let (submission, mapping) = submit(device, pipeline, call, &staging, bytes)?;
-    Ok(InFlight {
-        chunk: Rc::clone(chunk),
-        jobs,
+    let count = ListParams::new(blocks, rows.len(), &(0..rows.len()), stamp);
+    let extents = [
+        Extent([blocks.div_ceil(64), jobs.len(), 1]),
+        Extent([rows.len().div_ceil(64), runs(blocks), 1]),
+    ];
+    extents.iter().try_for_each(|extent| extent.check(device))?;
+    let fault = Fault::take_dropped(device, Step::Compare);
+    let (submission, mapping) = device.scoped(Step::Compare, 0, || {
+        device
+            .queue
+            .write_buffer(&bits_params, 0, bytemuck::bytes_of(&bits));
+        device
+            .queue
+            .write_buffer(&count_params, 0, bytemuck::bytes_of(&count));
+        let mut encoder = device.encoder();
+        // cleared to the code of what was never computed
+        encoder.clear_buffer(&sides, 0, Some(words));
+        encoder.clear_buffer(&counts, 0, Some(bytes));
+        let [values, largest, bounds, jobs] = &inputs;
+        Pass {
+            pipeline: &pipelines.bits,
+            buffers: &[&bits_params, values, largest, bounds, jobs, &sides],
+            extent: extents[0].unless(fault == Some(Fault::Killed)),
+        }
+        .encode(device, &mut encoder, profile.next(Kernel::Bits));
+        Pass {
+            pipeline: &pipelines.count,
+            buffers: &[&count_params, &sides, &counts],
+            extent: extents[1],
+        }
+        .encode(device, &mut encoder, profile.next(Kernel::Lists));
+        encoder.copy_buffer_to_buffer(&counts, 0, &staging, 0, bytes);
+        let commands = (fault != Some(Fault::Stale)).then(|| encoder.finish());
+        let submission = device.queue.submit(commands);
+        (submission, Mapping::request(&staging, bytes))
+    })?;
+    Ok(Compared {
+        chunk: chunk,
         rows,
-        epoch: params.epoch,
+        stamp,
+        slot,
         bytes,
         staging,
         submission,
@@ -92,80 +158,27 @@ pub(super) fn compare<'a>(
     })
 }
 
-/// One dispatch of kernel (c).
-struct Call<'c> {
-    bound: &'c [wgpu::Buffer; 6],
-    params: &'c Params,
-    grid: [u32; 2],
-    timestamps: Option<wgpu::ComputePassTimestampWrites<'c>>,
-}
-
-/// Submits the dispatch and the copy of its output, and asks for the mapping.
-fn submit(
-    device: &Device,
-    pipeline: &wgpu::ComputePipeline,
-    mut call: Call<'_>,
-    staging: &wgpu::Buffer,
-    bytes: u64,
-) -> Result<(wgpu::SubmissionIndex, Mapping)> {
-    let is_dropped = |fault| matches!(fault, Fault::Stale | Fault::Killed);
-    let fault = device.faults.take_if(Step::Compare, is_dropped);
-    if fault == Some(Fault::Killed) {
-        (call.grid[0], call.timestamps) = (0, None);
+impl Compared {
+    /// Waits for the counts, and returns how many words each row's lists will have.
+    pub(super) fn row_words(&self, device: &Device, jobs: &Jobs) -> Result<Vec<u32>> {
+        let submission = self.submission.clone();
+        let read = |view: &[u8]| {
+            let (&epoch, counts) = bytemuck::cast_slice(view).split_last().unwrap_or((&0, &[]));
+            // a header says more than the number behind them all: which bar was the first that is not there
+            let words = row_words(counts, self.rows.len(), self.stamp);
+            let words = words.map_err(|broken| {
+                if broken.found >> 16 != 0 {
+                    return self.stamp.stale(broken.found);
+                }
+                DeviceError::Unfinished {
+                    combination: jobs.combinations[self.rows.start + broken.row] as usize,
+                    bar: self.chunk.first_bar + broken.run * RUN_BARS,
+                }
+            })?;
+            self.stamp.check(epoch)?;
+            Ok(words)
+        };
+        self.mapping
+            .read(device, submission, &self.staging, self.bytes, read)?
     }
-    let output = &call.bound[5];
-    device.scoped(Step::Compare, 0, || {
-        let commands = (fault != Some(Fault::Stale)).then(|| {
-            let mut encoder = encode(device, pipeline, call);
-            encoder.copy_buffer_to_buffer(output, 0, staging, 0, bytes);
-            encoder.finish()
-        });
-        let submission = device.queue.submit(commands);
-        (submission, Mapping::request(staging, bytes))
-    })
-}
-
-/// Clears the output to the code of what was never computed, and runs the kernel over it.
-fn encode(
-    device: &Device,
-    pipeline: &wgpu::ComputePipeline,
-    call: Call<'_>,
-) -> wgpu::CommandEncoder {
-    let descriptor = wgpu::CommandEncoderDescriptor::default();
-    let mut encoder = device.handle.create_command_encoder(&descriptor);
-    let params = bytemuck::bytes_of(call.params);
-    device.queue.write_buffer(&call.bound[0], 0, params);
-    let words = u64::from(call.params.stamps) + u64::from(call.grid[1]);
-    encoder.clear_buffer(&call.bound[5], 0, Some(8 * words));
-    let binding = bind(device, pipeline, &call.bound.each_ref());
-    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-        label: None,
-        timestamp_writes: call.timestamps,
-    });
-    pass.set_pipeline(pipeline);
-    pass.set_bind_group(0, &binding, &[]);
-    pass.dispatch_workgroups(call.grid[0], call.grid[1], 1);
-    drop(pass);
-    encoder
-}
-
-/// Every job stamps its epoch when its last block is done.
-pub(super) fn check_stamps(stamps: &[[u32; 2]], done: &InFlight<'_>, jobs: &Jobs) -> Result<()> {
-    for (job, stamp) in done.jobs.clone().zip(stamps) {
-        if *stamp == [done.epoch, job as u32] {
-            continue;
-        }
-        if stamp[0] == 0 {
-            let row = jobs.list[job].first_row as usize;
-            return Err(DeviceError::Unfinished {
-                combination: jobs.combinations[row] as usize,
-                bar: done.chunk.first_bar,
-            });
-        }
-        return Err(DeviceError::Stale {
-            expected: done.epoch,
-            found: stamp[0],
-        });
-    }
-    Ok(())
 }

@@ -300,6 +300,11 @@ impl Device {
         }
     }
 
+    pub(super) fn encoder(&self) -> wgpu::CommandEncoder {
+        let descriptor = wgpu::CommandEncoderDescriptor::default();
+        self.handle.create_command_encoder(&descriptor)
+    }
+
     /// Makes a buffer, or says why not.
     pub(super) fn buffer(
         &self,

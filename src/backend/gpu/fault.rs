@@ -15,8 +15,10 @@ pub enum Step {
     Upload,
     /// Submitting the windowed sums.
     Convolve,
-    /// Submitting the crossover bits.
+    /// Submitting the comparisons of filters.
     Compare,
+    /// Submitting the lists of crossovers.
+    Extract,
     /// Waiting for a submission.
     Wait,
     /// Reading a result.
@@ -38,6 +40,14 @@ pub enum Fault {
     Stale,
     /// The output is cleared, and the dispatch after it dropped.
     Killed,
+}
+
+impl Fault {
+    /// Takes the fault planned for a step, if it is one of commands that are dropped.
+    pub(super) fn take_dropped(device: &super::device::Device, step: Step) -> Option<Self> {
+        let is_dropped = |fault| matches!(fault, Self::Stale | Self::Killed);
+        device.faults.take_if(step, is_dropped)
+    }
 }
 
 /// Faults still to come, each once.

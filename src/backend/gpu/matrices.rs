@@ -39,7 +39,7 @@ pub(super) fn read(
     };
     let mut values = Array2::from_elem((filters.len(), series.bars()), f32::NAN);
     upload_plan(&gpu.device, &plan, buffers)?;
-    let tiles = budget.tiles(&plan, series.bars(), false)?;
+    let tiles = budget.tiles(&plan, series.bars())?;
     for first_bar in (0..series.bars()).step_by(tiles * plan.tile_bars) {
         let count = tiles.min((series.bars() - first_bar).div_ceil(plan.tile_bars));
         let packed = Tiles::new(series, &plan, first_bar, count);

@@ -1,36 +1,33 @@
-//! The certified sweep: chunks of bars outside, chunks of combinations inside, two submissions in flight while the
-//! host decodes a third.
+//! The certified sweep: chunks of bars outside, chunks of combinations inside. While the host decodes the lists of one
+//! chunk, the device makes those of the next and compares the one after it.
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::rc::Rc;
-use std::sync::OnceLock;
 use std::time::Instant;
 
 use rayon::prelude::*;
 
 use super::GpuOptions;
 use super::budget::Budget;
-use super::buffers::Buffers;
+use super::buffers::{Buffers, LIST_SLOTS, WORD_SLOTS};
 use super::chunk::{Context, convolve, upload_plan};
-use super::compare::{InFlight, check_stamps, compare};
-use super::decode::{Counts, GROUP, decode};
+use super::compare::{Compared, compare};
+use super::decode::{Counts, decode};
 use super::device::Device;
 use super::error::{DeviceError, Result};
+use super::extract::{Extracted, extract};
 use super::fault::Step;
 use super::jobs::Jobs;
+use super::lists::Page;
 use super::pipelines::Pipelines;
-use super::plan::Plan;
+use super::plan::{BLOCK, Plan};
 use super::ranges::{self, Sizes};
 use super::settle::Settler;
 use super::tiles::Tiles;
-use super::timings::{GpuTimings, Kernel, Profile};
+use super::timings::{GpuTimings, Profile};
 use crate::crossover::SideWriter;
 use crate::diagnostics::Diagnostics;
 use crate::question::Question;
-
-/// Submissions in flight, and one being decoded.
-pub(super) const SLOTS: usize = 3;
 
 /// One sweep on the device.
 pub(super) struct Run<'a> {
@@ -41,19 +38,27 @@ pub(super) struct Run<'a> {
     pub(super) plan: Plan,
     pub(super) jobs: Jobs,
     pub(super) budget: Budget,
-    has_values: bool,
+    /// Of the chunk of bars that is decoded.
+    settler: Option<Settler<'a>>,
     profile: Profile,
     timings: GpuTimings,
     diagnostics: Diagnostics,
-    submitted: usize,
+    /// Submissions so far of comparisons, and of lists.
+    submitted: (usize, usize),
 }
 
 /// A chunk of bars whose filter values are on the device.
-pub(super) struct Chunk<'a> {
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chunk {
     pub(super) first_bar: usize,
-    last_bar: usize,
     pub(super) sizes: Sizes,
-    settler: OnceLock<Settler<'a>>,
+}
+
+impl Chunk {
+    /// Bars of the chunk; the last can be behind the series.
+    fn bars(&self) -> Range<usize> {
+        self.first_bar..self.first_bar + BLOCK * self.sizes.blocks
+    }
 }
 
 /// What a sweep on the device leaves: counts, timings, and the combinations that the host must do.
@@ -82,13 +87,11 @@ impl<'a> Run<'a> {
             plan,
             jobs,
             budget: Budget::new(device, options),
-            has_values: options
-                .settle_by_values
-                .unwrap_or_else(|| Settler::wants_values(question)),
+            settler: None,
             profile: Profile::new(device, options.profile)?,
             timings,
             diagnostics: Diagnostics::new("m5", true),
-            submitted: 0,
+            submitted: (0, 0),
         })
     }
 
@@ -115,33 +118,36 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// All chunks of bars, all combinations of each; the device always has the next submission before the host waits.
+    /// All chunks of bars, all combinations of each. The device always has work before the host waits: the next comparisons
+    /// are submitted before the counts of the last are asked for, and its lists before those of the one before are decoded.
     fn chunks(&mut self, by_row: &mut [&mut SideWriter<'_>]) -> Result<()> {
         let bars = self.question.series().bars();
-        let tiles = self.budget.tiles(&self.plan, bars, self.has_values)?;
-        let mut in_flight = VecDeque::with_capacity(SLOTS);
+        let tiles = self.budget.tiles(&self.plan, bars)?;
+        let mut flight = Flight::default();
         for first_bar in (0..bars).step_by(tiles * self.plan.tile_bars) {
             let tiles = tiles.min((bars - first_bar).div_ceil(self.plan.tile_bars));
-            let chunk = Rc::new(self.chunk(first_bar, tiles)?);
-            let step = self.budget.jobs(chunk.sizes.blocks);
+            let chunk = self.chunk(first_bar, tiles)?;
+            let step = self.budget.jobs(chunk.sizes.blocks, self.jobs.list.len());
             for first in (0..self.jobs.list.len()).step_by(step) {
-                if in_flight.len() == SLOTS
-                    && let Some(done) = in_flight.pop_front()
-                {
-                    self.finish(done, by_row)?;
-                }
                 let jobs = first..(first + step).min(self.jobs.list.len());
-                in_flight.push_back(self.compare(&chunk, jobs)?);
+                let compared = self.compare(chunk, jobs)?;
+                if let Some(before) = flight.compared.replace(compared) {
+                    self.extract(&before, &mut flight.lists, by_row)?;
+                }
             }
-        }
-        while let Some(done) = in_flight.pop_front() {
-            self.finish(done, by_row)?;
+            if let Some(last) = flight.compared.take() {
+                self.extract(&last, &mut flight.lists, by_row)?;
+            }
+            while let Some(done) = flight.lists.pop_front() {
+                self.finish(&done, by_row)?;
+            }
+            self.settler = None;
         }
         Ok(())
     }
 
     /// Sends a chunk's closes and makes its filter values on the device.
-    pub(super) fn chunk(&mut self, first_bar: usize, tiles: usize) -> Result<Chunk<'a>> {
+    pub(super) fn chunk(&mut self, first_bar: usize, tiles: usize) -> Result<Chunk> {
         let start = Instant::now();
         let sizes = Sizes::new(&self.plan, tiles);
         if !ranges::check(&self.plan, &self.jobs, &sizes) {
@@ -162,105 +168,134 @@ impl<'a> Run<'a> {
         convolve(&context, self.buffers, &packed, &sizes, &mut self.profile)?;
         self.timings.pack += (sent - start).as_secs_f64();
         self.timings.upload += sent.elapsed().as_secs_f64();
-        Ok(Chunk {
-            first_bar,
-            last_bar: (first_bar + tiles * self.plan.tile_bars).min(series.bars()),
-            sizes,
-            settler: OnceLock::new(),
-        })
+        Ok(Chunk { first_bar, sizes })
     }
 
-    /// Submits kernel (c) for a range of jobs.
-    pub(super) fn compare(
-        &mut self,
-        chunk: &Rc<Chunk<'a>>,
-        jobs: Range<usize>,
-    ) -> Result<InFlight<'a>> {
+    /// Submits kernel (c) and the counts of kernel (d) for a range of jobs.
+    pub(super) fn compare(&mut self, chunk: Chunk, jobs: Range<usize>) -> Result<Compared> {
         let start = Instant::now();
-        let slot = self.submitted % SLOTS;
-        self.submitted += 1;
+        let slot = self.submitted.0 % WORD_SLOTS;
+        self.submitted.0 += 1;
         let rows = self.jobs.rows(&jobs);
         let submitted = compare(
             self.device,
-            &self.pipelines.bits,
+            self.pipelines,
             self.buffers,
             slot,
             (chunk, jobs, rows),
-            self.profile.next(Kernel::Bits),
+            &mut self.profile,
         );
         self.timings.submit += start.elapsed().as_secs_f64();
         submitted
     }
 
-    /// Waits for a submission, checks its stamps, and decodes its rows in parallel.
-    fn finish(&mut self, done: InFlight<'a>, by_row: &mut [&mut SideWriter<'_>]) -> Result<()> {
-        let start = Instant::now();
-        let chunk = Rc::clone(&done.chunk);
-        let settler = chunk.settler.get_or_init(|| {
-            let spare = std::mem::take(&mut self.buffers.host_values);
-            let (first, last) = (chunk.first_bar, chunk.last_bar);
-            Settler::new(self.question, first, last, spare, self.has_values)
-        });
-        self.timings.values += start.elapsed().as_secs_f64();
+    /// Waits for the counts, and submits the lists of kernel (d), in as many pages as they take; decodes older ones where
+    /// no slot is free.
+    fn extract(
+        &mut self,
+        compared: &Compared,
+        lists: &mut VecDeque<Extracted>,
+        by_row: &mut [&mut SideWriter<'_>],
+    ) -> Result<()> {
         let waited = Instant::now();
-        let mut decode_seconds = 0.0;
-        let (jobs, is_timed) = (&self.jobs, self.profile.is_wanted);
-        let counts = done.mapping.read(
+        let row_words = compared.row_words(self.device, &self.jobs)?;
+        self.timings.wait += waited.elapsed().as_secs_f64();
+        let mut first = 0;
+        while first < row_words.len() {
+            if lists.len() == LIST_SLOTS
+                && let Some(done) = lists.pop_front()
+            {
+                self.finish(&done, by_row)?;
+            }
+            let page = Page::next(first, &row_words, self.budget.lists as usize / 4);
+            first = page.rows.end;
+            lists.push_back(self.submit_page(compared, page)?);
+        }
+        // one page stays in flight while the host decodes
+        while lists.len() > 1
+            && let Some(done) = lists.pop_front()
+        {
+            self.finish(&done, by_row)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn submit_page(&mut self, compared: &Compared, page: Page) -> Result<Extracted> {
+        let start = Instant::now();
+        let slot = self.submitted.1 % LIST_SLOTS;
+        self.submitted.1 += 1;
+        let submitted = extract(
             self.device,
-            done.submission.clone(),
-            &done.staging,
-            done.bytes,
-            |view| {
-                let started = Instant::now();
-                let sides = 8 * done.rows.len() * chunk.sizes.blocks;
-                check_stamps(bytemuck::cast_slice(&view[sides..]), &done, jobs)?;
-                let pairs = bytemuck::cast_slice(&view[..sides]);
-                let writers = &mut by_row[done.rows.clone()];
-                let counts = decode_rows(pairs, &chunk, settler, writers, is_timed);
-                decode_seconds = started.elapsed().as_secs_f64();
-                counts
-            },
-        )??;
+            self.pipelines,
+            self.buffers,
+            slot,
+            (compared, page),
+            &mut self.profile,
+        );
+        self.timings.submit += start.elapsed().as_secs_f64();
+        submitted
+    }
+
+    /// Waits for a page of lists, and decodes its rows in parallel.
+    fn finish(&mut self, done: &Extracted, by_row: &mut [&mut SideWriter<'_>]) -> Result<()> {
+        let started = Instant::now();
+        let bars = done.chunk.bars();
+        let last = bars.end.min(self.question.series().bars());
+        let new = || Settler::new(self.question, bars.start, last);
+        let settler = self.settler.get_or_insert_with(new);
+        let waited = Instant::now();
+        self.timings.sums += (waited - started).as_secs_f64();
+        let mut decode_seconds = 0.0;
+        let is_timed = self.profile.is_wanted;
+        let counts = done.read(self.device, |words| {
+            let started = Instant::now();
+            let writers = &mut by_row[done.rows.clone()];
+            let counts = decode_rows(words, done, settler, writers, is_timed);
+            decode_seconds = started.elapsed().as_secs_f64();
+            counts
+        })??;
         self.diagnostics.merge(&counts.diagnostics);
         self.timings.settle += counts.settle;
         self.timings.decode += decode_seconds;
         self.timings.wait += waited.elapsed().as_secs_f64() - decode_seconds;
         self.timings.bytes_back += done.bytes;
         self.timings.chunks += 1;
-        drop((counts, done.chunk));
-        if let Some(settler) = Rc::into_inner(chunk).and_then(|chunk| chunk.settler.into_inner()) {
-            self.buffers.host_values = settler.into_values();
-        }
         Ok(())
     }
 }
 
+/// What the device is at.
+#[derive(Default)]
+struct Flight {
+    compared: Option<Compared>,
+    lists: VecDeque<Extracted>,
+}
+
 /// Decodes rows in parallel, a few a task, and enough tasks for every thread.
 fn decode_rows(
-    pairs: &[[u64; 2]],
-    chunk: &Chunk<'_>,
+    words: &[u32],
+    done: &Extracted,
     settler: &Settler<'_>,
     writers: &mut [&mut SideWriter<'_>],
     is_timed: bool,
 ) -> Result<Counts> {
-    let stride = chunk.sizes.blocks / 2;
-    let group = writers
-        .len()
-        .div_ceil(4 * rayon::current_num_threads())
-        .clamp(1, GROUP);
     let new = || Counts::new(is_timed);
-    writers
-        .par_chunks_mut(group)
-        .zip(pairs.par_chunks(group * stride))
-        .try_fold(new, |mut counts, (writers, rows)| {
-            decode(rows, chunk.first_bar, writers, settler, &mut counts)
-                .map_err(|(combination, bar)| DeviceError::Unfinished { combination, bar })?;
+    let counts = writers
+        .par_iter_mut()
+        .enumerate()
+        .try_fold(new, |mut counts, (row, writer)| {
+            let (bars, words) = (done.chunk.bars(), &words[done.page.row(row)]);
+            decode(words, done.stamp, bars, writer, settler, &mut counts)
+                .map_err(|broken| broken.error(done.stamp))?;
             Ok(counts)
-        })
-        .try_reduce(new, |mut sum, part| {
-            sum.merge(&part);
-            Ok(sum)
-        })
+        });
+    let counts = counts.try_reduce(new, |mut sum, part| {
+        sum.merge(&part);
+        Ok(sum)
+    })?;
+    // behind the rows, whose headers say more: the first bar that is not there
+    done.stamp.check(words[0])?;
+    Ok(counts)
 }
 
 /// The writers in the order of the output's rows.

@@ -27,14 +27,16 @@ pub struct GpuTimings {
     pub stage2: f64,
     /// Kernel (c) on the device.
     pub bits: f64,
+    /// Kernel (d) on the device, both halves.
+    pub lists: f64,
     /// Passes that were timed, and passes in all.
     pub passes: (u32, u32),
-    /// Encoding and submitting kernel (c), on the host.
+    /// Encoding and submitting kernels (c) and (d), on the host.
     pub submit: f64,
     /// Waiting for the device and its copies: what the host could not hide.
     pub wait: f64,
-    /// `f64` filter values for settling, on the host.
-    pub values: f64,
+    /// Prefix sums for settling, on the host.
+    pub sums: f64,
     /// Decoding, settling and counting the trades, on the host.
     pub decode: f64,
     /// Thread-seconds of settling undecided bars, a part of `decode`; measured with a profile only.
@@ -43,7 +45,7 @@ pub struct GpuTimings {
     pub total: f64,
     /// Bytes read back.
     pub bytes_back: u64,
-    /// Submissions that brought sides back.
+    /// Submissions that brought lists back.
     pub chunks: u32,
 }
 
@@ -53,6 +55,7 @@ pub(super) enum Kernel {
     Conv,
     Stage2,
     Bits,
+    Lists,
 }
 
 /// Timestamps of the passes of one sweep.
@@ -123,6 +126,7 @@ impl Profile {
                 Kernel::Conv => timings.conv += seconds,
                 Kernel::Stage2 => timings.stage2 += seconds,
                 Kernel::Bits => timings.bits += seconds,
+                Kernel::Lists => timings.lists += seconds,
             }
         }
         Ok(())

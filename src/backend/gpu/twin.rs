@@ -1,6 +1,7 @@
 //! The kernels again in plain Rust, loop for loop: what tests compare the device with.
 
 use super::jobs::{Job, WIDTH};
+use super::lists::{RUN_BARS, Stamp};
 use super::plan::{BLOCK, Bound, Group, INNER, NOWHERE, Plan, Row};
 use super::ranges::Sizes;
 use super::tiles::Tiles;
@@ -134,6 +135,30 @@ pub(super) fn bits(
             words
         })
         .collect()
+}
+
+/// Kernel (d): the lists of one row of words, bar by bar.
+pub(super) fn lists(words: &[[u32; 2]], stamp: Stamp) -> Vec<u32> {
+    let mut lists = Vec::new();
+    for run in words.chunks(RUN_BARS / BLOCK) {
+        let state = |bar: usize| {
+            let [above, below] = run[bar / BLOCK].map(|word| (word >> (bar % BLOCK)) & 1);
+            match (above, below) {
+                (0, 1) => 0,
+                (1, 0) => 1,
+                (1, 1) => 2,
+                _ => 3,
+            }
+        };
+        let changes: Vec<u32> = (1..run.len() * BLOCK)
+            .filter(|&bar| state(bar) != state(bar - 1))
+            .map(|bar| bar as u32 | (state(bar) << 14))
+            .collect();
+        lists.push(stamp.upper() | (state(0) << 14) | changes.len() as u32);
+        let pair = |pair: &[u32]| pair[0] | (pair.get(1).copied().unwrap_or(0) << 16);
+        lists.extend(changes.chunks(2).map(pair));
+    }
+    lists
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use num_integer::Integer;
 use crate::filter::Expr;
 
 /// Prefix sums of prefix sums, at most this deep: an average of an average needs four.
-pub(super) const MAX_LEVEL: usize = 4;
+pub(in crate::backend) const MAX_LEVEL: usize = 4;
 
 /// More terms than this cost more than evaluating the tree stage by stage.
 const MAX_TAPS: usize = 24;
@@ -63,6 +63,37 @@ pub(super) fn compile(expr: &Expr) -> Option<Taps> {
         terms: terms.taps().collect(),
     };
     (found.taps.len() <= MAX_TAPS && level <= MAX_LEVEL).then_some(found)
+}
+
+/// A filter as taps on the deepest level, in integers over a common denominator: exact, where its sums are.
+#[cfg(feature = "gpu")]
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::backend) struct ExactTaps {
+    /// Lag and numerator.
+    pub(in crate::backend) taps: Vec<(usize, i64)>,
+    /// Above 0.
+    pub(in crate::backend) denominator: i64,
+}
+
+/// Returns the taps in integers; `None` also where one does not fit 64 bits.
+#[cfg(feature = "gpu")]
+pub(in crate::backend) fn compile_exact(expr: &Expr) -> Option<ExactTaps> {
+    let terms = Terms::of(expr)?;
+    let is_deeper = |&(level, _): &(usize, usize)| level > MAX_LEVEL;
+    if terms.numerators.keys().any(is_deeper) {
+        return None;
+    }
+    let terms = terms.at_level(MAX_LEVEL)?;
+    let numerators = terms.numerators.values();
+    let common = numerators.fold(terms.denominator, |common, numerator| common.gcd(numerator));
+    let used = terms.numerators.iter().filter(|&(_, &numerator)| numerator != 0);
+    let tap = |(&(_, lag), &numerator): (&(usize, usize), &i128)| {
+        Some((lag, i64::try_from(numerator / common).ok()?))
+    };
+    Some(ExactTaps {
+        taps: used.map(tap).collect::<Option<_>>()?,
+        denominator: i64::try_from(terms.denominator / common).ok()?,
+    })
 }
 
 /// One term of a window: level and lag, and the numerator.
