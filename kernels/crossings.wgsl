@@ -1,6 +1,6 @@
 // Kernel (d): from the words of kernel (c) to lists of the bars on which a combination's state changes.
 //
-// A combination is a row of words, cut into runs; a thread takes one run of one row. The state of a bar is above, below,
+// A combination is a row, whose words lie a whole set of rows apart, cut into runs; a thread takes one run of one row. The state of a bar is above, below,
 // undecided, or never computed. `count` counts the changes of each run, `list` writes them where the host says: it
 // sums the counts, so that the lists lie densely without atomics, and a fiftieth of the bars crosses the bus. Both
 // read the same words, in integers alone, so they find the same changes. The twin in Rust is `twin::crossings`.
@@ -21,7 +21,7 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> sides: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read> sides: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read_write> counts: array<u32>;
 @group(0) @binding(3) var<storage, read> offsets: array<u32>;
 @group(0) @binding(4) var<storage, read_write> lists: array<u32>;
@@ -33,9 +33,11 @@ struct Four {
 }
 
 fn four(at: u32) -> Four {
-    let low = sides[at];
-    let high = sides[at + 1u];
-    return Four(vec4<u32>(low.xz, high.xz), vec4<u32>(low.yw, high.yw));
+    let a = sides[at];
+    let b = sides[at + params.rows];
+    let c = sides[at + 2u * params.rows];
+    let d = sides[at + 3u * params.rows];
+    return Four(vec4<u32>(a.x, b.x, c.x, d.x), vec4<u32>(a.y, b.y, c.y, d.y));
 }
 
 // The bars whose bit differs from that of the bar before; `before` is the bit before the first.
@@ -56,14 +58,12 @@ fn count(@builtin(global_invocation_id) id: vec3<u32>) {
     }
     let first = id.y * params.run;
     let last = min(first + params.run, params.blocks);
-    let end = (row * params.blocks + last) >> 1u;
-    var at = (row * params.blocks + first) >> 1u;
-    let newest = sides[at].xy & vec2<u32>(1u);
+    let newest = sides[first * params.rows + row] & vec2<u32>(1u);
     var above = newest.x;
     var below = newest.y;
     var number = 0u;
-    for (; at < end; at += 2u) {
-        let words = four(at);
+    for (var block = first; block < last; block += 4u) {
+        let words = four(block * params.rows + row);
         let found = countOneBits(changes(words.above, above) | changes(words.below, below));
         number += found.x + found.y + found.z + found.w;
         above = words.above.w >> 31u;
@@ -89,23 +89,21 @@ fn list(@builtin(global_invocation_id) id: vec3<u32>) {
     to += 1u;
     let first = id.y * params.run;
     let last = min(first + params.run, params.blocks);
-    let end = (row * params.blocks + last) >> 1u;
-    let start = (row * params.blocks + first) >> 1u;
-    let newest = sides[start].xy & vec2<u32>(1u);
+    let newest = sides[first * params.rows + row] & vec2<u32>(1u);
     var above = newest.x;
     var below = newest.y;
     var earlier = 0u;
     var is_second = false;
-    for (var at = start; at < end; at += 2u) {
-        let words = four(at);
+    for (var block = first; block < last; block += 4u) {
+        let words = four(block * params.rows + row);
         let found = changes(words.above, above) | changes(words.below, below);
-        for (var block = 0u; block < 4u; block++) {
-            var left = found[block];
-            let base = ((at - start) << 6u) + (block << 5u);
+        for (var part = 0u; part < 4u; part++) {
+            var left = found[part];
+            let base = (block + part - first) << 5u;
             while (left != 0u) {
                 let bit = countTrailingZeros(left);
                 left &= left - 1u;
-                let change = (base + bit) | (state(words.above[block] >> bit, words.below[block] >> bit) << 14u);
+                let change = (base + bit) | (state(words.above[part] >> bit, words.below[part] >> bit) << 14u);
                 if (is_second) {
                     lists[to] = earlier | (change << 16u);
                     to += 1u;

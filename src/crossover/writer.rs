@@ -167,9 +167,11 @@ impl<'a> SideWriter<'a> {
             }
             first = bar as usize + 1;
         }
-        // no short cut out of the loop, so that it is one of whole vectors
-        let pairs = crossovers.iter().zip(crossovers.iter().skip(1));
-        let is_ascending = pairs.fold(true, |so_far, (a, b)| so_far & (a < b));
+        // counted, so that the loop is one of whole vectors
+        let pairs = crossovers
+            .iter()
+            .zip(&crossovers[crossovers.len().min(1)..]);
+        let is_ascending = pairs.map(|(a, b)| u32::from(a >= b)).sum::<u32>() == 0;
         if let (Some(&lowest), Some(&highest)) = (crossovers.first(), crossovers.last()) {
             let is_inside = first <= lowest as usize && (highest as usize) < last;
             self.side.or(armed.map(|(_, side)| side))?;

@@ -72,7 +72,6 @@ impl Run<'_> {
         words: &[[u32; 2]],
         found: &mut KernelCheck,
     ) -> Result<()> {
-        let stride = compared.chunk.sizes.blocks;
         let row_words = compared.row_words(self.device, &self.jobs)?;
         let mut first = 0;
         while first < row_words.len() {
@@ -82,8 +81,8 @@ impl Run<'_> {
             let done = self.submit_page(compared, page)?;
             done.read(self.device, |lists| {
                 for (index, row) in rows.enumerate() {
-                    let sides = &words[row * stride..(row + 1) * stride];
-                    let twin = twin::lists(sides, compared.stamp);
+                    let sides = words.iter().skip(row).step_by(compared.rows.len());
+                    let twin = twin::lists(&sides.copied().collect::<Vec<_>>(), compared.stamp);
                     found.listed += twin.len();
                     let is_same = lists[done.page.row(index)] == twin[..];
                     found.wrong_lists += usize::from(!is_same);
@@ -103,13 +102,13 @@ impl Run<'_> {
         words: &[[u32; 2]],
         found: &mut KernelCheck,
     ) {
-        let first_row = self.jobs.rows(&jobs).start;
+        let rows = self.jobs.rows(&jobs);
         for job in &self.jobs.list[jobs] {
             for block in 0..sizes.blocks {
                 let twin = twin::bits(job, block, values, tiles, &self.plan.bounds);
                 for (place, twin) in twin.into_iter().enumerate() {
-                    let row = job.first_row as usize - first_row + place;
-                    let words = words[row * sizes.blocks + block];
+                    let row = job.first_row as usize - rows.start + place;
+                    let words = words[block * rows.len() + row];
                     found.bits += BLOCK;
                     found.decided += (words[0] ^ words[1]).count_ones() as usize;
                     let differing = (words[0] ^ twin[0]) | (words[1] ^ twin[1]);

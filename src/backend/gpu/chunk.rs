@@ -97,7 +97,7 @@ fn conv(
         let steps = u64::from(plan.groups[plan.groups.len() - 1].steps);
         let count = context
             .budget
-            .groups(4 * steps, sizes.tiles, plan.positions())
+            .groups(steps, sizes.tiles, plan.positions() - first as usize)
             .min(plan.groups.len() - start);
         let params = Params::new(plan, sizes.blocks, first, start);
         let extent = Extent([threads.div_ceil(32), count, sizes.tiles]);

@@ -22,7 +22,8 @@ struct BitsParams {
     blocks: u32,
     first_job: u32,
     first_row: u32,
-    unused: [u32; 5],
+    rows: u32,
+    unused: [u32; 4],
 }
 
 /// Parameters of kernel (d), as it reads them.
@@ -108,11 +109,12 @@ pub(super) fn compare(
         blocks: blocks as u32,
         first_job: jobs.start as u32,
         first_row: rows.start as u32,
-        unused: [0; 5],
+        rows: rows.len() as u32,
+        unused: [0; 4],
     };
     let count = ListParams::new(blocks, rows.len(), &(0..rows.len()), stamp);
     let extents = [
-        Extent([blocks.div_ceil(64), jobs.len(), 1]),
+        Extent([jobs.len(), blocks.div_ceil(64), 1]),
         Extent([rows.len().div_ceil(64), runs(blocks), 1]),
     ];
     extents.iter().try_for_each(|extent| extent.check(device))?;

@@ -12,6 +12,9 @@ use crate::diagnostics::Diagnostics;
 /// Crossovers handed on at once: enough for the ledger to be at its pace, few enough for the nearest cache.
 const BATCH: usize = 4096;
 
+/// Of so many combinations one has its settling timed, and stands for all: to look at the clock takes as long.
+const SAMPLE: usize = 16;
+
 /// What decoding a part of the rows did, and its scratch.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
@@ -75,6 +78,7 @@ pub(super) fn decode(
     counts.diagnostics.decisions += valid.len() as u64;
     let mut runs = Runs::new(words, stamp);
     let mut row = Row {
+        is_timed: counts.is_timed && combination.is_multiple_of(SAMPLE),
         way: settler.way(combination),
         side: writer.side(),
         armed: None,
@@ -111,6 +115,7 @@ pub(super) fn decode(
 /// One combination on its way through the runs of a chunk.
 struct Row<'r, 'w> {
     way: Way<'r>,
+    is_timed: bool,
     writer: &'r mut SideWriter<'w>,
     counts: &'r mut Counts,
     /// Bars that are decided here.
@@ -133,9 +138,12 @@ impl Row<'_, '_> {
         if valid.is_empty() {
             return Ok(());
         }
-        // changes before the first valid bar tell its state, those after the last are not asked for
-        let known = changes.partition_point(|&c| bars.start + bar(c) <= valid.start);
-        let asked = changes.partition_point(|&c| bars.start + bar(c) < valid.end);
+        let (mut known, mut asked) = (0, changes.len());
+        if valid != bars {
+            // changes before the first valid bar tell its state, those after the last are not asked for
+            known = changes.partition_point(|&c| bars.start + bar(c) <= valid.start);
+            asked = changes.partition_point(|&c| bars.start + bar(c) < valid.end);
+        }
         let mut state = changes[..known].last().map_or(first, |&c| State::of(c));
         let mut from = valid.start;
         let mut left = &changes[known..asked];
@@ -167,10 +175,10 @@ impl Row<'_, '_> {
             State::Below => self.turn(bars.start, Side::Short),
             State::Missing => return Err(bars.start),
             State::Undecided => {
-                let start = self.counts.is_timed.then(Instant::now);
+                let start = self.is_timed.then(Instant::now);
                 self.settle(bars);
                 if let Some(start) = start {
-                    self.counts.settle += start.elapsed().as_secs_f64();
+                    self.counts.settle += SAMPLE as f64 * start.elapsed().as_secs_f64();
                 }
             }
         }

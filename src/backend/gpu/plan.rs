@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::Summation;
 use super::bound;
 use crate::filter::{Expr, Filter};
@@ -82,8 +84,14 @@ impl Plan {
         let is_centred = wants_centre && filters.iter().all(bound::has_unit_gain);
         let mut builder = Builder::default();
         let mut device_row = Vec::with_capacity(filters.len());
-        for filter in filters {
-            device_row.push(builder.add(filter, summation));
+        // exact integers first: with hundreds of filters that takes longer than all else
+        let composite = |filter: &Filter| {
+            let wants = summation == Summation::Composite && filter.warm_up() < MAX_WINDOW;
+            wants.then(|| filter.exact_weights().to_f64())
+        };
+        let weights: Vec<_> = filters.par_iter().map(composite).collect();
+        for (filter, weights) in filters.iter().zip(weights) {
+            device_row.push(builder.add(filter, weights, summation));
         }
         builder.finish(device_row, is_centred)
     }
@@ -120,7 +128,12 @@ enum Key {
 }
 
 impl Builder {
-    fn add(&mut self, filter: &Filter, summation: Summation) -> Option<u32> {
+    fn add(
+        &mut self,
+        filter: &Filter,
+        weights: Option<Vec<f64>>,
+        summation: Summation,
+    ) -> Option<u32> {
         let window = filter.warm_up() + 1;
         if window > MAX_WINDOW {
             return None;
@@ -143,7 +156,7 @@ impl Builder {
             }
             factor
         } else {
-            let weights = filter.exact_weights().to_f64();
+            let weights = weights.unwrap_or_else(|| filter.exact_weights().to_f64());
             let factor = bound::composite(&weights)?;
             self.windows.push((weights, row));
             factor

@@ -1,10 +1,12 @@
-//! The sign of a difference in a few look-ups: filters as taps on prefix sums of the ticks, in integers that wrap.
+//! The sign of a difference in a few look-ups: filters as taps on prefix sums of the closes, in integers that wrap.
 //!
 //! The predicate sums a window, which costs its length; millions of undecided bars of a large grid would take longer than
-//! all trades. Sums of sums over the whole chunk, modulo 2^64, cost the same for every window: a filter's numerator is
-//! a difference of a dozen of them, and exact wherever its true value fits.
+//! all trades. Closes are whole numbers of ticks, or of the last place of the lowest, and sums of sums of sums of sums of
+//! them over the whole chunk, modulo 2^128, cost the same for every window: a filter's numerator is a dozen multiples of
+//! them, and exact wherever its true value fits.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
@@ -13,28 +15,31 @@ use super::bound::has_unit_gain;
 use crate::backend::sequential::taps::{ExactTaps, MAX_LEVEL, compile_exact};
 use crate::filter::Filter;
 use crate::question::Question;
+use crate::series::Series;
 
 /// Bars that share a bound on how far prices move in any of their windows.
 const CELL: usize = 512;
-/// Numerators below this, by their bound in `f64`, fit an `i64` with bits to spare for the bound's rounding.
-const FITS: f64 = (1_u64 << 62) as f64;
+/// Numerators over the product of two denominators that are below this fit an `i128`, with room for the rounding of
+/// their bound in `f64`.
+const FITS: f64 = (1_u128 << 126) as f64;
 
-/// Prefix sums of the ticks of one chunk, and the filters of a question as taps on them.
+/// Prefix sums of the closes of one chunk, and the filters of a question as taps on them.
 #[derive(Debug)]
 pub(super) struct Sums<'q> {
     filters: &'q [Filter],
-    ticks: &'q [i64],
     /// First bar that is summed.
     first: usize,
-    /// For each bar its sums of levels 1 to 4, behind as many zeros as the longest lag.
-    levels: Vec<[i64; MAX_LEVEL]>,
+    /// The closes as whole numbers.
+    units: Vec<i64>,
+    /// Their sums of the deepest level, behind as many zeros as the longest lag.
+    sums: Vec<i128>,
     lead: usize,
-    /// For each cell of the chunk, the distance between the lowest and the highest tick of its windows.
+    /// For each cell of the chunk, the distance between the lowest and the highest close of its windows.
     ranges: Vec<f64>,
     forms: Vec<OnceLock<Option<Form>>>,
 }
 
-/// One filter: its numerator over ticks, and the largest it can be a tick of range.
+/// One filter: its numerator over closes in units, and the largest it can be for each unit that they move.
 #[derive(Debug)]
 struct Form {
     taps: ExactTaps,
@@ -44,7 +49,7 @@ struct Form {
 impl Form {
     fn of(filter: &Filter) -> Option<Self> {
         let taps = compile_exact(filter.expr())?;
-        // a constant can be taken off the ticks only where the weights sum to 1
+        // a constant can be taken off the closes only where the weights sum to 1
         has_unit_gain(filter).then(|| Self {
             size: filter.magnification_bound() * taps.denominator as f64,
             taps,
@@ -53,71 +58,90 @@ impl Form {
 }
 
 impl<'q> Sums<'q> {
-    /// Sums the ticks for decisions on bars `first..last`; `None` for closes that are not in ticks.
+    /// Sums the closes for decisions on bars `first..last`; `None` where they are no whole numbers of 62 bits.
     pub(super) fn new(question: &Question<'q>, first: usize, last: usize) -> Option<Self> {
-        let ticks = question.series().ticks()?;
         let filters = question.filters();
         let halo = filters.iter().map(Filter::warm_up).max().unwrap_or(0);
-        // a tap's lag is at most the window and as many bars as its level
+        // a tap's lag is at most the window and as many bars as there are levels
         let lead = halo + 1 + MAX_LEVEL;
         let first = first.saturating_sub(halo) / CELL * CELL;
-        let ticks = &ticks[..last];
-        let mut levels = vec![[0; MAX_LEVEL]; lead + last - first];
-        let mut sums = [0_i64; MAX_LEVEL];
-        for (tick, out) in ticks[first..].iter().zip(&mut levels[lead..]) {
-            let mut below = *tick;
-            for sum in &mut sums {
-                *sum = sum.wrapping_add(below);
-                below = *sum;
+        let units = units(question.series(), first..last)?;
+        let mut sums = vec![0; lead + units.len()];
+        let mut levels = [0_i128; MAX_LEVEL];
+        for (&close, out) in units.iter().zip(&mut sums[lead..]) {
+            *out = i128::from(close);
+            for level in &mut levels {
+                *level = level.wrapping_add(*out);
+                *out = *level;
             }
-            *out = sums;
         }
         Some(Self {
             filters,
-            ticks,
             first,
-            levels,
+            sums,
             lead,
-            ranges: ranges(&ticks[first..], halo.div_ceil(CELL)),
+            ranges: ranges(&units, halo.div_ceil(CELL)),
+            units,
             forms: filters.iter().map(|_| OnceLock::new()).collect(),
         })
     }
 
-    /// The sign of fast - slow on a bar; `None` where a filter has no taps, or a numerator may not fit.
-    pub(super) fn decide(&self, fast: usize, slow: usize, bar: usize) -> Option<Ordering> {
-        let form = |filter: usize| {
-            let form = || Form::of(&self.filters[filter]);
-            self.forms[filter].get_or_init(form).as_ref()
-        };
-        let (fast, slow) = (form(fast)?, form(slow)?);
-        let range = self.ranges[(bar - self.first) / CELL];
-        if !(fast.size.max(slow.size) * range < FITS) {
-            return None;
-        }
-        let left = i128::from(self.numerator(fast, bar)) * i128::from(slow.taps.denominator);
-        let right = i128::from(self.numerator(slow, bar)) * i128::from(fast.taps.denominator);
-        Some(left.cmp(&right))
+    fn form(&self, filter: usize) -> Option<&Form> {
+        let form = || Form::of(&self.filters[filter]);
+        self.forms[filter].get_or_init(form).as_ref()
     }
 
-    /// The numerator over ticks counted from the newest. Ticks before the first sum count as 0: no weight is theirs.
-    fn numerator(&self, form: &Form, bar: usize) -> i64 {
-        let at = self.lead + bar - self.first;
-        let term = |&(level, lag, numerator): &(usize, usize, i64)| {
-            let sum = if level == 0 {
-                self.ticks[bar - lag]
-            } else {
-                self.levels[at - lag][level - 1]
-            };
-            sum.wrapping_mul(numerator)
-        };
-        let sum = form
-            .taps
-            .taps
-            .iter()
-            .map(term)
-            .fold(0_i64, i64::wrapping_add);
-        sum.wrapping_sub(form.taps.denominator.wrapping_mul(self.ticks[bar]))
+    /// The sign of fast - slow on a bar; `None` where a filter has no taps, or a numerator may not fit.
+    pub(super) fn decide(&self, fast: usize, slow: usize, bar: usize) -> Option<Ordering> {
+        let (fast, slow) = (self.form(fast)?, self.form(slow)?);
+        let range = self.ranges[(bar - self.first) / CELL];
+        let (left, right) = (fast.taps.denominator, slow.taps.denominator);
+        let largest = (fast.size * right as f64).max(slow.size * left as f64);
+        if !(largest * range < FITS) {
+            return None;
+        }
+        let fast = self.numerator(fast, bar) * i128::from(right);
+        let slow = self.numerator(slow, bar) * i128::from(left);
+        Some(fast.cmp(&slow))
     }
+
+    /// The numerator over closes counted from the newest. Closes before the first sum count as 0: no weight is theirs.
+    fn numerator(&self, form: &Form, bar: usize) -> i128 {
+        let at = self.lead + bar - self.first;
+        let newest = i128::from(self.units[bar - self.first]);
+        let centre = i128::from(form.taps.denominator).wrapping_mul(newest);
+        let term = |&(lag, numerator): &(usize, i64)| {
+            self.sums[at - lag].wrapping_mul(i128::from(numerator))
+        };
+        let sum = form.taps.taps.iter().map(term);
+        sum.fold(0_i128, i128::wrapping_add).wrapping_sub(centre)
+    }
+}
+
+/// The closes as whole numbers: of ticks, or of units in the last place of the lowest, of which every other is a multiple.
+fn units(series: &Series, bars: Range<usize>) -> Option<Vec<i64>> {
+    if let Some(ticks) = series.ticks() {
+        return Some(ticks[bars].to_vec());
+    }
+    let closes = &series.closes()[bars];
+    let (low, high) = closes
+        .iter()
+        .fold((f64::INFINITY, 0.0_f64), |(low, high), &close| {
+            (low.min(close), high.max(close))
+        });
+    let exponent = ((low.to_bits() >> 52) & 0x7ff) as i32 - 1023;
+    if !(-900..=900).contains(&exponent) {
+        return None;
+    }
+    // a power of two, so that the products are exact
+    let per_unit = f64::from_bits(((52 - exponent + 1023) as u64) << 52);
+    let fits = high * per_unit < (1_u64 << 62) as f64;
+    fits.then(|| {
+        closes
+            .iter()
+            .map(|close| (close * per_unit) as i64)
+            .collect()
+    })
 }
 
 /// For each cell, the highest less the lowest tick of it and of so many cells before it.
@@ -149,7 +173,10 @@ mod tests {
     fn sums_agree_with_the_exact_predicate() {
         let walk = random_walk(3_000, 5).unwrap();
         let coarse: Vec<i64> = walk.closes().iter().map(|p| (p / 7.0) as i64).collect();
-        let series = [walk, Series::from_ticks(&coarse, 0.01).unwrap()];
+        let coarse = Series::from_ticks(&coarse, 0.01).unwrap();
+        let wide: Vec<f64> = walk.closes().iter().map(|p| (p - 29_000.0).abs()).collect();
+        let wide = Series::from_closes(&wide).unwrap();
+        let series = [walk, coarse.clone(), coarse.into_binary(), wide];
         let grid = Grid::parse("hma:2,20,200", "hma3:6,192").unwrap();
         let mixed = Grid::parse("sma:1,4,33", "wma:7,300").unwrap();
         let (mut met, mut ties) = (0, 0);
@@ -169,30 +196,46 @@ mod tests {
                 }
             }
         }
-        assert!(met > 2_000 && ties > 20, "{met} {ties}");
+        assert!(met > 4_000 && ties > 40, "{met} {ties}");
     }
 
-    /// Twice the largest move that fits: the bound must hand it on, and half of the bound would not.
+    /// Moves just within and just beyond what fits; what is handed on would wrap if it were twice as large.
     #[test]
     fn numerators_that_may_not_fit_are_handed_on() {
-        let grid = Grid::parse("sma:3", "wma:100").unwrap();
-        // the numerators of wma:100 sum to 5,050, so that 2^62 / 5,050 is the largest range
-        for (range, fits) in [
-            (1 << 49, true),
-            (913_202_000_000_000, true),
-            (913_300_000_000_000, false),
-        ] {
-            let ticks: Vec<i64> = (0..300)
-                .map(|bar| 1 + i64::from(bar > 150) * range)
+        let grid = Grid::parse("hma:2000", "hma3:3000").unwrap();
+        let flat = Series::from_ticks(&[1; 6_000], 1e-9).unwrap();
+        let question = Question::new(&flat, &grid).unwrap();
+        let sums = Sums::new(&question, 0, 6_000).unwrap();
+        let [fast, slow] = [0, 1].map(|filter| sums.form(filter).unwrap());
+        let largest = (fast.size * slow.taps.denominator as f64)
+            .max(slow.size * fast.taps.denominator as f64);
+        for (share, fits) in [(0.99, true), (1.01, false)] {
+            let range = (FITS / largest * share) as i64;
+            let ticks: Vec<i64> = (0..6_000)
+                .map(|bar| 1 + i64::from(bar > 4_000) * range)
                 .collect();
             let series = Series::from_ticks(&ticks, 1e-9).unwrap();
             let question = Question::new(&series, &grid).unwrap();
-            let sums = Sums::new(&question, 0, 300).unwrap();
-            let found = sums.decide(0, 1, 200);
-            assert_eq!(found.is_some(), fits, "{range}");
-            let expected = question.predicate(0).decide_exactly(200);
-            assert!(found.is_none_or(|found| found == expected));
+            let sums = Sums::new(&question, 0, 6_000).unwrap();
+            for bar in [4_001, 4_500, 5_500] {
+                let found = sums.decide(0, 1, bar);
+                assert_eq!(found.is_some(), fits, "{range}");
+                let expected = question.predicate(0).decide_exactly(bar);
+                assert!(found.is_none_or(|found| found == expected));
+            }
         }
+    }
+
+    #[test]
+    fn closes_that_are_no_whole_numbers_are_handed_on() {
+        let units = |closes: &[f64]| {
+            let series = Series::from_closes(closes).unwrap();
+            units(&series, 0..closes.len())
+        };
+        assert_eq!(units(&[1.0, 1.5]), Some(vec![1 << 52, 3 << 51]));
+        assert_eq!(units(&[0.75, 1_000.0]), Some(vec![3 << 51, 1_000 << 53]));
+        assert_eq!(units(&[1.0, 1_025.0]), None);
+        assert_eq!(units(&[f64::MIN_POSITIVE, 1e-300]), None);
     }
 
     #[test]

@@ -86,7 +86,10 @@ pub(in crate::backend) fn compile_exact(expr: &Expr) -> Option<ExactTaps> {
     let terms = terms.at_level(MAX_LEVEL)?;
     let numerators = terms.numerators.values();
     let common = numerators.fold(terms.denominator, |common, numerator| common.gcd(numerator));
-    let used = terms.numerators.iter().filter(|&(_, &numerator)| numerator != 0);
+    let used = terms
+        .numerators
+        .iter()
+        .filter(|&(_, &numerator)| numerator != 0);
     let tap = |(&(_, lag), &numerator): (&(usize, usize), &i128)| {
         Some((lag, i64::try_from(numerator / common).ok()?))
     };
