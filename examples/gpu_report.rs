@@ -181,10 +181,11 @@ fn judge(sweep: &Sweep, expected: &Sweep) -> String {
 fn parts(timings: &GpuTimings) {
     let ms = |seconds: f64| format!("{:.3}", seconds * 1e3);
     println!(
-        "    device: conv {} stage2 {} bits {} lists {} ({} of {} passes timed)",
+        "    device: conv {} stage2 {} bits {} exact {} lists {} ({} of {} passes timed)",
         ms(timings.conv),
         ms(timings.stage2),
         ms(timings.bits),
+        ms(timings.exact),
         ms(timings.lists),
         timings.passes.0,
         timings.passes.1

@@ -49,8 +49,8 @@ fn main() {
             chunk_boundaries_move_no_trade,
         ),
         (
-            "undecided_bars_are_settled_by_sums",
-            undecided_bars_are_settled_by_sums,
+            "settling_on_device_and_on_host_agree",
+            settling_on_device_and_on_host_agree,
         ),
         (
             "buffers_are_reused_without_a_trace",
@@ -143,11 +143,18 @@ fn conformance_trials() -> Vec<Trial> {
         totals_are_those_of_the_trades,
     ];
     let engines: [(&str, Open); 4] = [
-        ("staged", || Ok(Box::new(open(Summation::Staged)?))),
+        ("staged", || {
+            let options = GpuOptions::default().with_summation(Summation::Staged);
+            Ok(Box::new(Gpu::with_options(
+                options.with_settling_on_device(true),
+            )?))
+        }),
         ("composite", || Ok(Box::new(open(Summation::Composite)?))),
         ("unchecked", || {
             let options = GpuOptions::default().with_runtime_checks(false);
-            Ok(Box::new(Gpu::with_options(options)?))
+            Ok(Box::new(Gpu::with_options(
+                options.with_settling_on_device(true),
+            )?))
         }),
         ("auto", || {
             let auto = Auto::new();
@@ -205,7 +212,8 @@ fn kernels_agree_with_their_twins() -> Outcome {
     let grid = Grid::parse("hma:2,9,31,100", "hma3:8,49,120")?;
     let mixed = Grid::parse("sma:1,2,33", "wma:5,64,200")?;
     for summation in SUMMATIONS {
-        let gpu = open(summation)?;
+        let options = GpuOptions::default().with_summation(summation);
+        let gpu = Gpu::with_options(options.with_settling_on_device(true))?;
         for (name, series) in hostile(3_000)? {
             for grid in [&grid, &mixed] {
                 let found = gpu.check_kernels(&Question::new(&series, grid)?)?;
@@ -227,6 +235,8 @@ fn kernels_agree_with_their_twins() -> Outcome {
             found.decided > found.bits / 2,
             "most bits of a walk are decided",
         )?;
+        let is_settled = found.settled > 0 && found.closed as u64 >= found.settled;
+        check(is_settled, &format!("open bits are settled: {found:?}"))?;
         check(
             found.wrong_lists == 0,
             "lists of several runs are the twin's",
@@ -349,22 +359,33 @@ fn chunk_boundaries_move_no_trade() -> Outcome {
     Ok(())
 }
 
-/// Averages of closes within a few binary orders are settled by sums, whatever the reading; kernels by the predicate.
-fn undecided_bars_are_settled_by_sums() -> Outcome {
-    let gpu = open(Summation::default())?;
-    let ticks = random_walk(30_000, 3)?;
-    let kernel = Filter::fir("third", &[1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0])?;
-    let kernels = Grid::cross(&[kernel], &parse_filters("sma:3,5,40")?)?;
-    for (grid, by_sums) in [(&grid()?, true), (&kernels, false)] {
-        for series in [&ticks, &ticks.clone().into_binary()] {
-            same_rows(&gpu, series, grid, "settled")?;
-            let found = gpu.sweep(series, grid, &Rules::default())?.diagnostics;
-            check(found.undecided > 20, "something is undecided")?;
-            let is_integer = found.by_integer + found.by_flat == found.undecided;
-            check(is_integer == by_sums, &format!("settled as due: {found:?}"))?;
+/// In integers on the device, in integers on the host, and by the predicate: the same trades, and as many bars.
+fn settling_on_device_and_on_host_agree() -> Outcome {
+    let mut shares = Vec::new();
+    for on_device in [true, false] {
+        let options = GpuOptions::default().with_settling_on_device(on_device);
+        let gpu = Gpu::with_options(options)?;
+        for (name, series) in hostile(3_000)? {
+            same_rows(&gpu, &series, &grid()?, name)?;
+            same_rows(&gpu, &series.into_binary(), &grid()?, name)?;
         }
+        let walk = random_walk(30_000, 3)?;
+        let found = gpu.sweep(&walk, &grid()?, &Rules::default())?.diagnostics;
+        check(found.undecided > 20, "something is undecided")?;
+        let is_integer = found.by_integer == found.undecided;
+        check(
+            is_integer == on_device,
+            &format!("settled as asked: {found:?}"),
+        )?;
+        shares.push(found.undecided);
+        let kernel = Filter::fir("third", &[1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0])?;
+        let kernels = Grid::cross(&[kernel], &parse_filters("sma:3,5,40")?)?;
+        same_rows(&gpu, &walk, &kernels, "kernels have no taps")?;
     }
-    Ok(())
+    check(
+        shares[0] == shares[1],
+        "the device leaves the same bars open",
+    )
 }
 
 fn buffers_are_reused_without_a_trace() -> Outcome {

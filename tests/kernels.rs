@@ -5,10 +5,11 @@ use naga::back::{hlsl, msl, spv};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, BinaryOperator, Expression, Module, ScalarKind, Statement, TypeInner};
 
-const KERNELS: [(&str, &str); 5] = [
+const KERNELS: [(&str, &str); 6] = [
     ("conv", include_str!("../kernels/conv.wgsl")),
     ("stage2", include_str!("../kernels/stage2.wgsl")),
     ("bits", include_str!("../kernels/bits.wgsl")),
+    ("exact", include_str!("../kernels/exact.wgsl")),
     ("crossings", include_str!("../kernels/crossings.wgsl")),
     ("smoke", include_str!("../kernels/smoke.wgsl")),
 ];

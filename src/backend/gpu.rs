@@ -14,6 +14,7 @@ mod compare;
 mod decode;
 mod device;
 mod error;
+mod exact;
 mod extract;
 mod fault;
 mod jobs;
@@ -76,6 +77,7 @@ pub struct GpuOptions {
     summation: Summation,
     timeout: Duration,
     profile: bool,
+    settle_on_device: Option<bool>,
     max_bytes: Option<u64>,
     max_workgroups: Option<u64>,
     faults: Vec<(Step, Fault)>,
@@ -89,6 +91,7 @@ impl Default for GpuOptions {
             summation: Summation::default(),
             timeout: Duration::from_secs(30),
             profile: false,
+            settle_on_device: None,
             max_bytes: None,
             max_workgroups: None,
             faults: Vec::new(),
@@ -128,6 +131,13 @@ impl GpuOptions {
     /// Times every pass on the device, for [`Gpu::timings`].
     pub fn with_profile(mut self) -> Self {
         self.profile = true;
+        self
+    }
+
+    /// Settles bars that `f32` leaves undecided in integers on the device (`true`), or on the host alone (`false`); by default
+    /// whichever is expected to be faster.
+    pub fn with_settling_on_device(mut self, on_device: bool) -> Self {
+        self.settle_on_device = Some(on_device);
         self
     }
 

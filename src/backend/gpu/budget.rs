@@ -9,7 +9,7 @@ use super::plan::{BLOCK, Plan};
 /// Lists of one submission: three such buffers are the host's memory, twenty times what they hold on ordinary prices.
 const LIST_BYTES: u64 = 64 << 20;
 
-/// Most bars of a chunk: the host holds 32 bytes of sums for each.
+/// Most bars of a chunk: the host holds 24 bytes of sums and closes for each.
 const CHUNK_BARS: u64 = 1 << 21;
 
 /// Sizes that keep a submission within the limits, and under some 50 ms on a slow device of its kind.
@@ -64,6 +64,7 @@ impl Budget {
             4 * positions,
             4 * positions * plan.inner_rows as u64,
             4 * own * plan.values() as u64,
+            16 * own,
         ];
         let needed = widest.into_iter().max().unwrap_or(0);
         let mut tiles = self.binding / needed.max(1);

@@ -5,6 +5,7 @@ use wgpu::BufferUsages as Usage;
 
 use super::device::Device;
 use super::error::Result;
+use super::exact::ExactInputs;
 use super::lists::Stamp;
 
 /// A buffer that grows on demand.
@@ -56,6 +57,7 @@ impl Growing {
 #[derive(Debug)]
 pub(super) struct WordSlot {
     pub(super) bits_params: Growing,
+    pub(super) exact_params: Growing,
     pub(super) count_params: Growing,
     pub(super) words: Growing,
     pub(super) counts: Growing,
@@ -85,6 +87,7 @@ pub(super) struct Buffers {
     pub(super) jobs: Growing,
     pub(super) conv_params: Growing,
     pub(super) stage2_params: Growing,
+    pub(super) exact: ExactInputs,
     pub(super) words: [WordSlot; WORD_SLOTS],
     pub(super) lists: [ListSlot; LIST_SLOTS],
     /// Number of the last submission that compared; 0 stands for none.
@@ -105,6 +108,7 @@ impl Buffers {
             |label| Growing::new(label, Usage::STORAGE | Usage::COPY_SRC | Usage::COPY_DST);
         let word_slot = |_| WordSlot {
             bits_params: uniform("bits params"),
+            exact_params: uniform("exact params"),
             count_params: uniform("count params"),
             words: output("words"),
             counts: output("counts"),
@@ -128,6 +132,13 @@ impl Buffers {
             jobs: input("jobs"),
             conv_params: uniform("conv params"),
             stage2_params: uniform("stage2 params"),
+            exact: ExactInputs {
+                rows: input("rows of words"),
+                filters: input("exact filters"),
+                taps: input("exact taps"),
+                sums: input("sums"),
+                closes: input("whole closes"),
+            },
             words: std::array::from_fn(word_slot),
             lists: std::array::from_fn(list_slot),
             epoch: 0,

@@ -1,12 +1,13 @@
 //! The kernels against their twins, on the device in use.
 
-use super::compare::Compared;
+use super::compare::{Compared, Counted};
 use super::error::Result;
 use super::lists::Page;
 use super::plan::{BLOCK, Plan};
 use super::ranges::Sizes;
 use super::read;
 use super::run::Run;
+use super::settle::Settler;
 use super::tiles::Tiles;
 use super::twin::{self, Nearest, Rows};
 
@@ -26,6 +27,11 @@ pub struct KernelCheck {
     pub rounded_bits: usize,
     /// Bits proven above or below.
     pub decided: usize,
+    /// Bits that the twin leaves open and the device does not, settled or rounded; all are compared with the sums, where
+    /// there are any.
+    pub closed: usize,
+    /// Bars that kernel (e) says it settled.
+    pub settled: u64,
     /// Words of lists compared with the twin's over the same sides.
     pub listed: usize,
     /// Rows whose lists are not the twin's.
@@ -72,7 +78,8 @@ impl Run<'_> {
         words: &[[u32; 2]],
         found: &mut KernelCheck,
     ) -> Result<()> {
-        let row_words = compared.row_words(self.device, &self.jobs)?;
+        let Counted { row_words, settled } = compared.counted(self.device, &self.jobs)?;
+        found.settled += settled;
         let mut first = 0;
         while first < row_words.len() {
             let page = Page::next(first, &row_words, self.budget.lists as usize / 4);
@@ -115,12 +122,37 @@ impl Run<'_> {
                     // a device may round the difference or the bound to the other neighbour; a side must not turn
                     let turned = (words[0] & !words[1] & twin[1] & !twin[0])
                         | (words[1] & !words[0] & twin[0] & !twin[1]);
+                    let closed = twin[0] & twin[1] & (words[0] ^ words[1]);
+                    found.closed += closed.count_ones() as usize;
+                    let combination = self.jobs.combinations[job.first_row as usize + place];
+                    let turned = turned | self.unlike_sums(combination, block, closed, words[0]);
                     let missing = !(words[0] | words[1]);
                     found.wrong_bits += (turned | missing).count_ones() as usize;
                     found.rounded_bits += differing.count_ones() as usize;
                 }
             }
         }
+    }
+}
+
+impl Run<'_> {
+    /// Which of some bits of a block are not what the sums say of them.
+    fn unlike_sums(&self, combination: u32, block: usize, bits: u32, above: u32) -> u32 {
+        let Some(sums) = self.settler.as_ref().and_then(Settler::sums) else {
+            return 0;
+        };
+        let (fast, slow) = self.question.grid().pairs()[combination as usize];
+        let first = self.question.first_bar(combination as usize);
+        (0..BLOCK).fold(0, |unlike, bit| {
+            let bar = block * BLOCK + bit;
+            if bits >> bit & 1 == 0 || bar < first || bar >= self.question.series().bars() {
+                return unlike;
+            }
+            let ordering = sums.decide(fast as usize, slow as usize, bar);
+            let is_same =
+                ordering.is_none_or(|o| o.is_ne() && o.is_gt() == (above >> bit & 1 == 1));
+            unlike | u32::from(!is_same) << bit
+        })
     }
 }
 

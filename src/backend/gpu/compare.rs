@@ -6,9 +6,10 @@ use super::buffers::{Buffers, WordSlot};
 use super::chunk::{Extent, Pass};
 use super::device::Device;
 use super::error::{DeviceError, Result};
+use super::exact::{ExactInputs, ExactParams};
 use super::fault::{Fault, Step};
 use super::jobs::Jobs;
-use super::lists::{RUN_BARS, Stamp, row_words};
+use super::lists::{Broken, RUN_BARS, Stamp, row_words};
 use super::pipelines::Pipelines;
 use super::plan::BLOCK;
 use super::read::Mapping;
@@ -51,7 +52,7 @@ impl ListParams {
             last_row: list.end as u32,
             stamp: stamp.upper(),
             epoch: stamp.epoch,
-            stamp_at: (rows * runs(blocks)) as u32,
+            stamp_at: (2 * rows * runs(blocks)) as u32,
         }
     }
 }
@@ -74,18 +75,22 @@ pub(super) struct Compared {
     mapping: Mapping,
 }
 
+/// A range of jobs of a chunk, their rows, and what kernel (e) is told, if it is to run.
+pub(super) type Work = (Chunk, Range<usize>, Range<usize>, Option<ExactParams>);
+
 /// Submits a range of jobs into a slot.
 pub(super) fn compare(
     device: &Device,
     pipelines: &Pipelines,
     buffers: &mut Buffers,
     slot: usize,
-    (chunk, jobs, rows): (Chunk, Range<usize>, Range<usize>),
+    (chunk, jobs, rows, exact): Work,
     profile: &mut Profile,
 ) -> Result<Compared> {
     let blocks = chunk.sizes.blocks;
     let stamp = buffers.next_stamp();
-    let bytes = 4 * (rows.len() * runs(blocks) + 1) as u64;
+    // a count and a number of settled bars a run, and the epoch
+    let bytes = 4 * (2 * rows.len() * runs(blocks) + 1) as u64;
     let words = 8 * (rows.len() * blocks) as u64;
     let inputs = [
         buffers.values.at_least(device, 0)?,
@@ -95,6 +100,7 @@ pub(super) fn compare(
     ];
     let WordSlot {
         bits_params,
+        exact_params,
         count_params,
         words: sides,
         counts,
@@ -105,6 +111,17 @@ pub(super) fn compare(
     let staging = staging.at_least(device, bytes)?;
     let bits_params = bits_params.at_least(device, 32)?;
     let count_params = count_params.at_least(device, 32)?;
+    let exact_params = exact_params.at_least(device, 32)?;
+    let ExactInputs {
+        rows: exact_rows,
+        filters,
+        taps,
+        sums,
+        closes,
+    } = &mut buffers.exact;
+    let exact_inputs = [exact_rows, filters, taps, sums, closes];
+    let exact_inputs = exact_inputs.map(|buffer| buffer.at_least(device, 0));
+    let exact_inputs: Vec<_> = exact_inputs.into_iter().collect::<Result<_>>()?;
     let bits = BitsParams {
         blocks: blocks as u32,
         first_job: jobs.start as u32,
@@ -137,6 +154,18 @@ pub(super) fn compare(
             extent: extents[0].unless(fault == Some(Fault::Killed)),
         }
         .encode(device, &mut encoder, profile.next(Kernel::Bits));
+        if let Some(params) = &exact {
+            let params = bytemuck::bytes_of(params);
+            device.queue.write_buffer(&exact_params, 0, params);
+            let mut buffers = vec![&exact_params, &sides, &counts];
+            buffers.extend(&exact_inputs);
+            Pass {
+                pipeline: &pipelines.exact,
+                buffers: &buffers,
+                extent: extents[1],
+            }
+            .encode(device, &mut encoder, profile.next(Kernel::Exact));
+        }
         Pass {
             pipeline: &pipelines.count,
             buffers: &[&count_params, &sides, &counts],
@@ -160,27 +189,38 @@ pub(super) fn compare(
     })
 }
 
+/// What the counts say: how many words each row's lists will have, and how many bars kernel (e) settled.
+#[derive(Debug)]
+pub(super) struct Counted {
+    pub(super) row_words: Vec<u32>,
+    pub(super) settled: u64,
+}
+
 impl Compared {
-    /// Waits for the counts, and returns how many words each row's lists will have.
-    pub(super) fn row_words(&self, device: &Device, jobs: &Jobs) -> Result<Vec<u32>> {
+    /// Waits for the counts.
+    pub(super) fn counted(&self, device: &Device, jobs: &Jobs) -> Result<Counted> {
         let submission = self.submission.clone();
         let read = |view: &[u8]| {
-            let (&epoch, counts) = bytemuck::cast_slice(view).split_last().unwrap_or((&0, &[]));
+            let (&epoch, both) = bytemuck::cast_slice(view).split_last().unwrap_or((&0, &[]));
+            let (counts, settled) = both.split_at(both.len() / 2);
             // a header says more than the number behind them all: which bar was the first that is not there
-            let words = row_words(counts, self.rows.len(), self.stamp);
-            let words = words.map_err(|broken| {
-                if broken.found >> 16 != 0 {
-                    return self.stamp.stale(broken.found);
-                }
-                DeviceError::Unfinished {
-                    combination: jobs.combinations[self.rows.start + broken.row] as usize,
-                    bar: self.chunk.first_bar + broken.run * RUN_BARS,
-                }
-            })?;
+            let row_words = row_words(counts, self.rows.len(), self.stamp);
+            let row_words = row_words.map_err(|broken| self.error(broken, jobs))?;
             self.stamp.check(epoch)?;
-            Ok(words)
+            let settled = settled.iter().map(|&bars| u64::from(bars)).sum();
+            Ok(Counted { row_words, settled })
         };
         self.mapping
             .read(device, submission, &self.staging, self.bytes, read)?
+    }
+
+    fn error(&self, broken: Broken, jobs: &Jobs) -> DeviceError {
+        if broken.found >> 16 != 0 {
+            return self.stamp.stale(broken.found);
+        }
+        DeviceError::Unfinished {
+            combination: jobs.combinations[self.rows.start + broken.row] as usize,
+            bar: self.chunk.first_bar + broken.run * RUN_BARS,
+        }
     }
 }

@@ -8,6 +8,7 @@ pub(super) const CONV: &str = include_str!("../../../kernels/conv.wgsl");
 pub(super) const STAGE2: &str = include_str!("../../../kernels/stage2.wgsl");
 pub(super) const BITS: &str = include_str!("../../../kernels/bits.wgsl");
 pub(super) const CROSSINGS: &str = include_str!("../../../kernels/crossings.wgsl");
+pub(super) const EXACT: &str = include_str!("../../../kernels/exact.wgsl");
 pub(super) const SMOKE: &str = include_str!("../../../kernels/smoke.wgsl");
 
 /// The compiled kernels.
@@ -16,6 +17,7 @@ pub(super) struct Pipelines {
     pub(super) conv: wgpu::ComputePipeline,
     pub(super) stage2: wgpu::ComputePipeline,
     pub(super) bits: wgpu::ComputePipeline,
+    pub(super) exact: wgpu::ComputePipeline,
     pub(super) count: wgpu::ComputePipeline,
     pub(super) list: wgpu::ComputePipeline,
 }
@@ -26,6 +28,7 @@ impl Pipelines {
             conv: pipeline(device, "conv", CONV, has_checks),
             stage2: pipeline(device, "stage2", STAGE2, has_checks),
             bits: pipeline(device, "bits", BITS, has_checks),
+            exact: pipeline(device, "exact", EXACT, has_checks),
             count: pipeline(device, "count", CROSSINGS, has_checks),
             list: pipeline(device, "list", CROSSINGS, has_checks),
         })

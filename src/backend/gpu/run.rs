@@ -11,10 +11,11 @@ use super::GpuOptions;
 use super::budget::Budget;
 use super::buffers::{Buffers, LIST_SLOTS, WORD_SLOTS};
 use super::chunk::{Context, convolve, upload_plan};
-use super::compare::{Compared, compare};
+use super::compare::{Compared, Counted, compare};
 use super::decode::{Counts, decode};
 use super::device::Device;
 use super::error::{DeviceError, Result};
+use super::exact::{self, ExactParams};
 use super::extract::{Extracted, extract};
 use super::fault::Step;
 use super::jobs::Jobs;
@@ -38,8 +39,9 @@ pub(super) struct Run<'a> {
     pub(super) plan: Plan,
     pub(super) jobs: Jobs,
     pub(super) budget: Budget,
-    /// Of the chunk of bars that is decoded.
-    settler: Option<Settler<'a>>,
+    has_sums: bool,
+    /// Of the chunk of bars at hand.
+    pub(super) settler: Option<Settler<'a>>,
     profile: Profile,
     timings: GpuTimings,
     diagnostics: Diagnostics,
@@ -87,6 +89,9 @@ impl<'a> Run<'a> {
             plan,
             jobs,
             budget: Budget::new(device, options),
+            has_sums: options
+                .settle_on_device
+                .unwrap_or_else(|| Settler::wants_sums(question)),
             settler: None,
             profile: Profile::new(device, options.profile)?,
             timings,
@@ -141,7 +146,6 @@ impl<'a> Run<'a> {
             while let Some(done) = flight.lists.pop_front() {
                 self.finish(&done, by_row)?;
             }
-            self.settler = None;
         }
         Ok(())
     }
@@ -168,21 +172,40 @@ impl<'a> Run<'a> {
         convolve(&context, self.buffers, &packed, &sizes, &mut self.profile)?;
         self.timings.pack += (sent - start).as_secs_f64();
         self.timings.upload += sent.elapsed().as_secs_f64();
-        Ok(Chunk { first_bar, sizes })
+        let chunk = Chunk { first_bar, sizes };
+        self.sum(chunk)?;
+        Ok(chunk)
     }
 
-    /// Submits kernel (c) and the counts of kernel (d) for a range of jobs.
+    /// Makes and sends a chunk's sums, while the device makes its filter values.
+    fn sum(&mut self, chunk: Chunk) -> Result<()> {
+        let start = Instant::now();
+        let bars = chunk.bars();
+        let last = bars.end.min(self.question.series().bars());
+        let settler = Settler::new(self.question, bars.start, last, self.has_sums);
+        if let Some(sums) = settler.sums() {
+            let inputs = (&self.jobs, chunk, sums);
+            exact::upload(self.device, &mut self.buffers.exact, self.question, inputs)?;
+        }
+        self.settler = Some(settler);
+        self.timings.sums += start.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// Submits kernels (c) and (e) and the counts of kernel (d) for a range of jobs.
     pub(super) fn compare(&mut self, chunk: Chunk, jobs: Range<usize>) -> Result<Compared> {
         let start = Instant::now();
         let slot = self.submitted.0 % WORD_SLOTS;
         self.submitted.0 += 1;
         let rows = self.jobs.rows(&jobs);
+        let sums = self.settler.as_ref().and_then(Settler::sums);
+        let exact = sums.map(|sums| ExactParams::new(self.question, &rows, chunk, sums));
         let submitted = compare(
             self.device,
             self.pipelines,
             self.buffers,
             slot,
-            (chunk, jobs, rows),
+            (chunk, jobs, rows, exact),
             &mut self.profile,
         );
         self.timings.submit += start.elapsed().as_secs_f64();
@@ -198,8 +221,10 @@ impl<'a> Run<'a> {
         by_row: &mut [&mut SideWriter<'_>],
     ) -> Result<()> {
         let waited = Instant::now();
-        let row_words = compared.row_words(self.device, &self.jobs)?;
+        let Counted { row_words, settled } = compared.counted(self.device, &self.jobs)?;
         self.timings.wait += waited.elapsed().as_secs_f64();
+        self.diagnostics.undecided += settled;
+        self.diagnostics.by_integer += settled;
         let mut first = 0;
         while first < row_words.len() {
             if lists.len() == LIST_SLOTS
@@ -238,13 +263,10 @@ impl<'a> Run<'a> {
 
     /// Waits for a page of lists, and decodes its rows in parallel.
     fn finish(&mut self, done: &Extracted, by_row: &mut [&mut SideWriter<'_>]) -> Result<()> {
-        let started = Instant::now();
-        let bars = done.chunk.bars();
-        let last = bars.end.min(self.question.series().bars());
-        let new = || Settler::new(self.question, bars.start, last);
-        let settler = self.settler.get_or_insert_with(new);
+        let Some(settler) = &self.settler else {
+            return Ok(());
+        };
         let waited = Instant::now();
-        self.timings.sums += (waited - started).as_secs_f64();
         let mut decode_seconds = 0.0;
         let is_timed = self.profile.is_wanted;
         let counts = done.read(self.device, |words| {

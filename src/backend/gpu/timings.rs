@@ -27,11 +27,13 @@ pub struct GpuTimings {
     pub stage2: f64,
     /// Kernel (c) on the device.
     pub bits: f64,
+    /// Kernel (e) on the device.
+    pub exact: f64,
     /// Kernel (d) on the device, both halves.
     pub lists: f64,
     /// Passes that were timed, and passes in all.
     pub passes: (u32, u32),
-    /// Encoding and submitting kernels (c) and (d), on the host.
+    /// Encoding and submitting kernels (c) to (e), on the host.
     pub submit: f64,
     /// Waiting for the device and its copies: what the host could not hide.
     pub wait: f64,
@@ -55,6 +57,7 @@ pub(super) enum Kernel {
     Conv,
     Stage2,
     Bits,
+    Exact,
     Lists,
 }
 
@@ -126,6 +129,7 @@ impl Profile {
                 Kernel::Conv => timings.conv += seconds,
                 Kernel::Stage2 => timings.stage2 += seconds,
                 Kernel::Bits => timings.bits += seconds,
+                Kernel::Exact => timings.exact += seconds,
                 Kernel::Lists => timings.lists += seconds,
             }
         }
