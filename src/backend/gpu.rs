@@ -1,7 +1,7 @@
 //! M5, GPU: exact trades from `f32`, through wgpu and WGSL.
 //!
-//! The device sums windows in `f32` and says with a rigorous bound which bars are surely above or below; the host
-//! settles the rest in `f64` and exactly, and counts the trades with the shared module. It stands apart, behind the
+//! The device sums windows in `f32`, says with a rigorous bound which bars are surely above or below, settles others in
+//! integers, and lists where the side changes; the host settles the rest, and counts the trades with the shared module. It stands apart, behind the
 //! feature `gpu`, because it brings a graphics stack along. `docs/numerics-gpu.md` proves the bounds, `docs/gpu.md`
 //! has the measurements.
 
@@ -64,7 +64,7 @@ pub enum Summation {
     /// As the filter is defined: every unique window over the closes once, then the second stage over combinations.
     Staged,
     /// Each filter as one window of its composite weights: one stage, and a bound that leaves a third as many bars open.
-    /// On an H200 both took the same time on the device; the host, which settles the open bars, gained.
+    /// On an H200 small grids gained, whose open bars the host settles; large ones took the same time.
     #[default]
     Composite,
 }

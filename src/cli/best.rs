@@ -82,7 +82,6 @@ pub(crate) fn print_diagnostics(out: &mut dyn Write, sweep: &Sweep) -> Outcome {
     )?;
     let stages = [
         (diagnostics.by_flat, "a flat stretch"),
-        (diagnostics.by_values, "fp64 values"),
         (diagnostics.by_float, "the window's own bound"),
         (diagnostics.by_integer, "128-bit integers"),
         (diagnostics.by_big_integer, "larger integers"),

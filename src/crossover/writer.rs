@@ -137,6 +137,12 @@ impl<'a> SideWriter<'a> {
         });
     }
 
+    /// Returns the bars of the series.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn bars(&self) -> usize {
+        self.bars
+    }
+
     /// Returns the side of the last bar written, if any was decided.
     #[cfg(feature = "gpu")]
     pub(crate) fn side(&self) -> Option<Side> {

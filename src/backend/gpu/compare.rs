@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::buffers::{Buffers, WordSlot};
+use super::buffers::Buffers;
 use super::chunk::{Extent, Pass};
 use super::device::Device;
 use super::error::{DeviceError, Result};
-use super::exact::{ExactInputs, ExactParams};
+use super::exact::ExactParams;
 use super::fault::{Fault, Step};
 use super::jobs::Jobs;
 use super::lists::{Broken, RUN_BARS, Stamp, row_words};
@@ -87,106 +87,155 @@ pub(super) fn compare(
     (chunk, jobs, rows, exact): Work,
     profile: &mut Profile,
 ) -> Result<Compared> {
-    let blocks = chunk.sizes.blocks;
-    let stamp = buffers.next_stamp();
+    let (blocks, stamp) = (chunk.sizes.blocks, buffers.next_stamp());
     // a count and a number of settled bars a run, and the epoch
     let bytes = 4 * (2 * rows.len() * runs(blocks) + 1) as u64;
     let words = 8 * (rows.len() * blocks) as u64;
-    let inputs = [
-        buffers.values.at_least(device, 0)?,
-        buffers.largest.at_least(device, 0)?,
-        buffers.bounds.at_least(device, 0)?,
-        buffers.jobs.at_least(device, 0)?,
-    ];
-    let WordSlot {
-        bits_params,
-        exact_params,
-        count_params,
-        words: sides,
-        counts,
-        staging,
-    } = &mut buffers.words[slot];
-    let sides = sides.at_least(device, words)?;
-    let counts = counts.at_least(device, bytes)?;
-    let staging = staging.at_least(device, bytes)?;
-    let bits_params = bits_params.at_least(device, 32)?;
-    let count_params = count_params.at_least(device, 32)?;
-    let exact_params = exact_params.at_least(device, 32)?;
-    let ExactInputs {
-        rows: exact_rows,
-        filters,
-        taps,
-        sums,
-        closes,
-    } = &mut buffers.exact;
-    let exact_inputs = [exact_rows, filters, taps, sums, closes];
-    let exact_inputs = exact_inputs.map(|buffer| buffer.at_least(device, 0));
-    let exact_inputs: Vec<_> = exact_inputs.into_iter().collect::<Result<_>>()?;
-    let bits = BitsParams {
-        blocks: blocks as u32,
-        first_job: jobs.start as u32,
-        first_row: rows.start as u32,
-        rows: rows.len() as u32,
-        unused: [0; 4],
-    };
-    let count = ListParams::new(blocks, rows.len(), &(0..rows.len()), stamp);
-    let extents = [
-        Extent([jobs.len(), blocks.div_ceil(64), 1]),
-        Extent([rows.len().div_ceil(64), runs(blocks), 1]),
-    ];
-    extents.iter().try_for_each(|extent| extent.check(device))?;
+    let bound = Bound::new(device, buffers, slot, (words, bytes))?;
+    let mut calls = Calls::new(blocks, &jobs, &rows, exact, stamp);
+    calls.by_jobs.check(device)?;
+    calls.by_rows.check(device)?;
     let fault = Fault::take_dropped(device, Step::Compare);
+    calls.by_jobs = calls.by_jobs.unless(fault == Some(Fault::Killed));
     let (submission, mapping) = device.scoped(Step::Compare, 0, || {
-        device
-            .queue
-            .write_buffer(&bits_params, 0, bytemuck::bytes_of(&bits));
-        device
-            .queue
-            .write_buffer(&count_params, 0, bytemuck::bytes_of(&count));
         let mut encoder = device.encoder();
         // cleared to the code of what was never computed
-        encoder.clear_buffer(&sides, 0, Some(words));
-        encoder.clear_buffer(&counts, 0, Some(bytes));
-        let [values, largest, bounds, jobs] = &inputs;
-        Pass {
-            pipeline: &pipelines.bits,
-            buffers: &[&bits_params, values, largest, bounds, jobs, &sides],
-            extent: extents[0].unless(fault == Some(Fault::Killed)),
-        }
-        .encode(device, &mut encoder, profile.next(Kernel::Bits));
-        if let Some(params) = &exact {
-            let params = bytemuck::bytes_of(params);
-            device.queue.write_buffer(&exact_params, 0, params);
-            let mut buffers = vec![&exact_params, &sides, &counts];
-            buffers.extend(&exact_inputs);
-            Pass {
-                pipeline: &pipelines.exact,
-                buffers: &buffers,
-                extent: extents[1],
-            }
-            .encode(device, &mut encoder, profile.next(Kernel::Exact));
-        }
-        Pass {
-            pipeline: &pipelines.count,
-            buffers: &[&count_params, &sides, &counts],
-            extent: extents[1],
-        }
-        .encode(device, &mut encoder, profile.next(Kernel::Lists));
-        encoder.copy_buffer_to_buffer(&counts, 0, &staging, 0, bytes);
+        encoder.clear_buffer(&bound.sides, 0, Some(words));
+        encoder.clear_buffer(&bound.counts, 0, Some(bytes));
+        calls.encode(device, pipelines, &bound, &mut encoder, profile);
+        encoder.copy_buffer_to_buffer(&bound.counts, 0, &bound.staging, 0, bytes);
         let commands = (fault != Some(Fault::Stale)).then(|| encoder.finish());
         let submission = device.queue.submit(commands);
-        (submission, Mapping::request(&staging, bytes))
+        (submission, Mapping::request(&bound.staging, bytes))
     })?;
     Ok(Compared {
-        chunk: chunk,
+        chunk,
         rows,
         stamp,
         slot,
         bytes,
-        staging,
+        staging: bound.staging,
         submission,
         mapping,
     })
+}
+
+/// The buffers of one submission.
+struct Bound {
+    bits_params: wgpu::Buffer,
+    exact_params: wgpu::Buffer,
+    count_params: wgpu::Buffer,
+    /// Values, largest closes, bounds, jobs.
+    inputs: [wgpu::Buffer; 4],
+    /// Rows, filters, taps, sums, closes.
+    exact_inputs: [wgpu::Buffer; 5],
+    sides: wgpu::Buffer,
+    counts: wgpu::Buffer,
+    staging: wgpu::Buffer,
+}
+
+impl Bound {
+    /// So many bytes of sides and of counts in a slot, and what was sent before.
+    fn new(
+        device: &Device,
+        buffers: &mut Buffers,
+        slot: usize,
+        (sides, counts): (u64, u64),
+    ) -> Result<Self> {
+        let (exact, slot) = (&mut buffers.exact, &mut buffers.words[slot]);
+        Ok(Self {
+            bits_params: slot.bits_params.at_least(device, 32)?,
+            exact_params: slot.exact_params.at_least(device, 32)?,
+            count_params: slot.count_params.at_least(device, 32)?,
+            inputs: [
+                buffers.values.at_least(device, 0)?,
+                buffers.largest.at_least(device, 0)?,
+                buffers.bounds.at_least(device, 0)?,
+                buffers.jobs.at_least(device, 0)?,
+            ],
+            exact_inputs: [
+                exact.rows.at_least(device, 0)?,
+                exact.filters.at_least(device, 0)?,
+                exact.taps.at_least(device, 0)?,
+                exact.sums.at_least(device, 0)?,
+                exact.closes.at_least(device, 0)?,
+            ],
+            sides: slot.words.at_least(device, sides)?,
+            counts: slot.counts.at_least(device, counts)?,
+            staging: slot.staging.at_least(device, counts)?,
+        })
+    }
+}
+
+/// What the kernels are told, and over how many workgroups they run.
+struct Calls {
+    bits: BitsParams,
+    exact: Option<ExactParams>,
+    count: ListParams,
+    by_jobs: Extent,
+    by_rows: Extent,
+}
+
+impl Calls {
+    fn new(
+        blocks: usize,
+        jobs: &Range<usize>,
+        rows: &Range<usize>,
+        exact: Option<ExactParams>,
+        stamp: Stamp,
+    ) -> Self {
+        Self {
+            bits: BitsParams {
+                blocks: blocks as u32,
+                first_job: jobs.start as u32,
+                first_row: rows.start as u32,
+                rows: rows.len() as u32,
+                unused: [0; 4],
+            },
+            exact,
+            count: ListParams::new(blocks, rows.len(), &(0..rows.len()), stamp),
+            by_jobs: Extent([jobs.len(), blocks.div_ceil(64), 1]),
+            by_rows: Extent([rows.len().div_ceil(64), runs(blocks), 1]),
+        }
+    }
+
+    fn encode(
+        &self,
+        device: &Device,
+        pipelines: &Pipelines,
+        bound: &Bound,
+        encoder: &mut wgpu::CommandEncoder,
+        profile: &mut Profile,
+    ) {
+        let send = |to, params| device.queue.write_buffer(to, 0, params);
+        send(&bound.bits_params, bytemuck::bytes_of(&self.bits));
+        send(&bound.count_params, bytemuck::bytes_of(&self.count));
+        let [values, largest, bounds, jobs] = &bound.inputs;
+        let (sides, counts) = (&bound.sides, &bound.counts);
+        Pass {
+            pipeline: &pipelines.bits,
+            buffers: &[&bound.bits_params, values, largest, bounds, jobs, sides],
+            extent: self.by_jobs,
+        }
+        .encode(device, encoder, profile.next(Kernel::Bits));
+        if let Some(params) = &self.exact {
+            send(&bound.exact_params, bytemuck::bytes_of(params));
+            let mut buffers = vec![&bound.exact_params, sides, counts];
+            buffers.extend(&bound.exact_inputs);
+            Pass {
+                pipeline: &pipelines.exact,
+                buffers: &buffers,
+                extent: self.by_rows,
+            }
+            .encode(device, encoder, profile.next(Kernel::Exact));
+        }
+        Pass {
+            pipeline: &pipelines.count,
+            buffers: &[&bound.count_params, sides, counts],
+            extent: self.by_rows,
+        }
+        .encode(device, encoder, profile.next(Kernel::Lists));
+    }
 }
 
 /// What the counts say: how many words each row's lists will have, and how many bars kernel (e) settled.

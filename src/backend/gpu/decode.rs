@@ -9,9 +9,6 @@ use super::settle::{Settler, Way};
 use crate::crossover::{Side, SideWriter};
 use crate::diagnostics::Diagnostics;
 
-/// Crossovers handed on at once: enough for the ledger to be at its pace, few enough for the nearest cache.
-const BATCH: usize = 4096;
-
 /// Of so many combinations one has its settling timed, and stands for all: to look at the clock takes as long.
 const SAMPLE: usize = 16;
 
@@ -29,7 +26,7 @@ impl Counts {
     pub(super) fn new(is_timed: bool) -> Self {
         Self {
             is_timed,
-            found: Vec::with_capacity(BATCH + RUN_BARS),
+            found: Vec::with_capacity(RUN_BARS),
             ..Self::default()
         }
     }
@@ -59,81 +56,110 @@ impl Break {
     }
 }
 
-/// Decodes the lists of one row, settles what they leave open, and hands the crossovers on.
-///
-/// `bars` are those of the chunk, from a multiple of 64; they can end behind the series.
+/// What rows are decoded from.
+#[derive(Debug, Clone)]
+pub(super) struct Source<'s> {
+    pub(super) stamp: Stamp,
+    /// Bars of the chunk, from a multiple of 64; they can end behind the series.
+    pub(super) bars: Range<usize>,
+    pub(super) settler: &'s Settler<'s>,
+}
+
+/// Decodes the lists of some rows, settles what they leave open, and hands the crossovers on. All rows go through a run
+/// together, so that its closes are near when the trades are added up.
 ///
 /// # Errors
-/// The first place where the list is not what a finished submission leaves.
+/// The first place where a list is not what a finished submission leaves.
 pub(super) fn decode(
-    words: &[u32],
-    stamp: Stamp,
-    bars: Range<usize>,
-    writer: &mut SideWriter<'_>,
-    settler: &Settler<'_>,
+    source: &Source<'_>,
+    rows: &mut [(&[u32], &mut SideWriter<'_>)],
     counts: &mut Counts,
 ) -> Result<(), Break> {
-    let combination = writer.combination();
-    let valid = bars.start.max(writer.first_bar())..bars.end.min(writer.bars());
-    counts.diagnostics.decisions += valid.len() as u64;
-    let mut runs = Runs::new(words, stamp);
-    let mut row = Row {
-        is_timed: counts.is_timed && combination.is_multiple_of(SAMPLE),
-        way: settler.way(combination),
-        side: writer.side(),
-        armed: None,
-        written: bars.start,
-        valid,
-        writer,
-        counts,
-    };
+    let bars = &source.bars;
+    let mut rows: Vec<_> = rows
+        .iter_mut()
+        .map(|(words, writer)| Row::new(words, source, writer))
+        .collect();
     for first in bars.clone().step_by(RUN_BARS) {
-        let broken = |found| Break {
-            combination,
-            bar: first.max(row.valid.start),
-            found,
-        };
-        let (state, changes) = runs.next().map_err(broken)?;
-        let last = (first + RUN_BARS).min(bars.end);
-        let done = row.run(first..last, state, changes);
-        let done = done.and_then(|()| row.hand_on(last, BATCH));
-        let found = stamp.upper();
-        done.map_err(|bar| Break {
-            combination,
-            bar,
-            found,
-        })?;
+        let run = first..(first + RUN_BARS).min(bars.end);
+        for row in &mut rows {
+            row.take(run.clone(), counts)?;
+        }
     }
-    let is_whole = runs.is_done() && row.hand_on(bars.end, 0).is_ok();
-    is_whole.then_some(()).ok_or(Break {
-        combination,
-        bar: bars.start,
-        found: 0,
-    })
+    for row in &rows {
+        counts.diagnostics.decisions += row.valid.len() as u64;
+        if !row.runs.is_done() {
+            return Err(row.broken(bars.start, 0));
+        }
+    }
+    Ok(())
 }
 
 /// One combination on its way through the runs of a chunk.
 struct Row<'r, 'w> {
+    runs: Runs<'r>,
+    stamp: Stamp,
     way: Way<'r>,
-    is_timed: bool,
     writer: &'r mut SideWriter<'w>,
-    counts: &'r mut Counts,
     /// Bars that are decided here.
     valid: Range<usize>,
     /// The side of the last decided bar.
     side: Option<Side>,
     /// The first side, until it is handed on.
     armed: Option<(u32, Side)>,
-    /// Bars below are handed on.
-    written: usize,
 }
 
-impl Row<'_, '_> {
+impl<'r, 'w> Row<'r, 'w> {
+    fn new(words: &'r [u32], source: &Source<'r>, writer: &'r mut SideWriter<'w>) -> Self {
+        let bars = &source.bars;
+        Self {
+            runs: Runs::new(words, source.stamp),
+            stamp: source.stamp,
+            way: source.settler.way(writer.combination()),
+            side: writer.side(),
+            armed: None,
+            valid: bars.start.max(writer.first_bar())..bars.end.min(writer.bars()),
+            writer,
+        }
+    }
+
+    fn broken(&self, bar: usize, found: u32) -> Break {
+        Break {
+            combination: self.writer.combination(),
+            bar,
+            found,
+        }
+    }
+
+    /// Takes the next run, and hands its crossovers on.
+    fn take(&mut self, bars: Range<usize>, counts: &mut Counts) -> Result<(), Break> {
+        let next = self.runs.next();
+        let first = bars.start.max(self.valid.start);
+        let (state, changes) = next.map_err(|found| self.broken(first, found))?;
+        let done = self.run(bars.clone(), state, changes, counts);
+        let whole = self.stamp.upper();
+        done.map_err(|bar| self.broken(bar, whole))?;
+        let bars = bars.start.min(self.writer.bars())..bars.end.min(self.writer.bars());
+        let armed = self.armed.take();
+        let side = self.writer.write_crossovers(bars, armed, &counts.found);
+        counts.found.clear();
+        // the list is not in order where the writer, which counts the crossovers, ends on another side
+        (side == Some(self.side))
+            .then_some(())
+            .ok_or(self.broken(first, whole))
+    }
+
     /// Takes a run: the state of its first bar, and each change after it.
     ///
     /// # Errors
     /// The first bar that was never computed.
-    fn run(&mut self, bars: Range<usize>, first: State, changes: &[u16]) -> Result<(), usize> {
+    fn run(
+        &mut self,
+        bars: Range<usize>,
+        first: State,
+        changes: &[u16],
+        counts: &mut Counts,
+    ) -> Result<(), usize> {
         let valid = bars.start.max(self.valid.start)..bars.end.min(self.valid.end);
         if valid.is_empty() {
             return Ok(());
@@ -149,7 +175,7 @@ impl Row<'_, '_> {
         let mut left = &changes[known..asked];
         loop {
             let until = left.first().map_or(valid.end, |&c| bars.start + bar(c));
-            self.stretch(state, from..until)?;
+            self.stretch(state, from..until, counts)?;
             // behind an open stretch the next side can be the one it ended with
             let is_open = state == State::Undecided;
             let count = if is_open { 0 } else { plain(left) };
@@ -159,26 +185,32 @@ impl Row<'_, '_> {
             };
             if count > 1 {
                 let base = bars.start as u32;
-                self.counts
+                counts
                     .found
                     .extend(earlier.iter().map(|&c| base + bar(c) as u32));
-                self.side = earlier.last().map_or(self.side, |&c| side(State::of(c)));
+                self.side = earlier.last().map_or(self.side, |&c| State::of(c).side());
             }
             (state, from, left) = (State::of(last), bars.start + bar(last), others);
         }
     }
 
     /// Takes a stretch of bars in one state.
-    fn stretch(&mut self, state: State, bars: Range<usize>) -> Result<(), usize> {
+    fn stretch(
+        &mut self,
+        state: State,
+        bars: Range<usize>,
+        counts: &mut Counts,
+    ) -> Result<(), usize> {
         match state {
-            State::Above => self.turn(bars.start, Side::Long),
-            State::Below => self.turn(bars.start, Side::Short),
+            State::Above => self.turn(bars.start, Side::Long, counts),
+            State::Below => self.turn(bars.start, Side::Short, counts),
             State::Missing => return Err(bars.start),
             State::Undecided => {
-                let start = self.is_timed.then(Instant::now);
-                self.settle(bars);
+                let is_timed = counts.is_timed && self.writer.combination().is_multiple_of(SAMPLE);
+                let start = is_timed.then(Instant::now);
+                self.settle(bars, counts);
                 if let Some(start) = start {
-                    self.counts.settle += SAMPLE as f64 * start.elapsed().as_secs_f64();
+                    counts.settle += SAMPLE as f64 * start.elapsed().as_secs_f64();
                 }
             }
         }
@@ -186,63 +218,34 @@ impl Row<'_, '_> {
     }
 
     /// Takes the side of a bar.
-    fn turn(&mut self, bar: usize, side: Side) {
+    fn turn(&mut self, bar: usize, side: Side, counts: &mut Counts) {
         match self.side {
             Some(before) if before == side => return,
-            Some(_) => self.counts.found.push(bar as u32),
+            Some(_) => counts.found.push(bar as u32),
             None => self.armed = Some((bar as u32, side)),
         }
         self.side = Some(side);
     }
 
     /// Decides bars one by one; 64 at a time where no close changed in any of their windows.
-    fn settle(&mut self, bars: Range<usize>) {
+    fn settle(&mut self, bars: Range<usize>, counts: &mut Counts) {
         let mut from = bars.start;
         while from < bars.end {
             let until = bars.end.min((from / 64 + 1) * 64);
             if until - from > 1 && self.way.is_flat(from, until - 1) {
-                self.counts.diagnostics.record_flat((until - from) as u64);
+                counts.diagnostics.record_flat((until - from) as u64);
                 from = until;
                 continue;
             }
             for bar in from..until {
                 let decision = self.way.decide(bar);
-                self.counts.diagnostics.record(decision);
+                counts.diagnostics.record(decision);
                 if decision.ordering.is_ne() {
-                    self.turn(bar, Side::of(decision.ordering.is_gt()));
+                    self.turn(bar, Side::of(decision.ordering.is_gt()), counts);
                 }
             }
             from = until;
         }
-    }
-
-    /// Hands the crossovers below a bar on, if there are more than so many.
-    ///
-    /// # Errors
-    /// The first bar of a list that is not in order.
-    fn hand_on(&mut self, until: usize, most: usize) -> Result<(), usize> {
-        if most > 0 && self.counts.found.len() <= most {
-            return Ok(());
-        }
-        let until = until.min(self.writer.bars());
-        let bars = self.written..until;
-        let side = self
-            .writer
-            .write_crossovers(bars, self.armed.take(), &self.counts.found);
-        self.counts.found.clear();
-        if side != Some(self.side) {
-            return Err(self.written);
-        }
-        self.written = until;
-        Ok(())
-    }
-}
-
-fn side(state: State) -> Option<Side> {
-    match state {
-        State::Above => Some(Side::Long),
-        State::Below => Some(Side::Short),
-        State::Undecided | State::Missing => None,
     }
 }
 
@@ -280,8 +283,13 @@ mod tests {
         for (bars, words) in parts {
             let last = bars.end.min(BARS);
             let settler = Settler::new(question, bars.start, last, combination == 0);
-            let writer = &mut writers[combination];
-            decode(words, STAMP, bars.clone(), writer, &settler, &mut counts)?;
+            let source = Source {
+                stamp: STAMP,
+                bars: bars.clone(),
+                settler: &settler,
+            };
+            let mut rows = [(&words[..], &mut writers[combination])];
+            decode(&source, &mut rows, &mut counts)?;
         }
         drop(writers);
         Ok((found.swap_remove(combination), counts.diagnostics))

@@ -1,5 +1,7 @@
 //! Kernel (e) on the device: what it reads of the sums, and how it is submitted.
 
+use rayon::prelude::*;
+
 use super::buffers::Growing;
 use super::compare::runs;
 use super::device::Device;
@@ -70,12 +72,13 @@ pub(super) fn upload(
     question: &Question<'_>,
     (jobs, chunk, sums): (&Jobs, Chunk, &Sums<'_>),
 ) -> Result<()> {
+    // first, because it makes the forms of all filters side by side
+    let (filters, taps) = sums.device_forms();
     let rows: Vec<_> = jobs
         .combinations
-        .iter()
+        .par_iter()
         .map(|&combination| row(question, combination as usize, chunk, sums))
         .collect();
-    let (filters, taps) = sums.device_forms();
     inputs.rows.upload(device, &rows)?;
     inputs.filters.upload(device, &filters)?;
     inputs.taps.upload(device, &taps)?;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::error::{DeviceError, Result};
+use crate::crossover::Side;
 
 /// Bars of a run: its changes are counted in 14 bits of 32, and a thread has 128 blocks of 32 bars to read.
 pub(super) const RUN_BARS: usize = 4096;
@@ -144,6 +145,17 @@ impl State {
             (false, true) => Self::Above,
             (true, false) => Self::Undecided,
             (true, true) => Self::Missing,
+        }
+    }
+}
+
+impl State {
+    /// The side, where it is proven.
+    pub(super) fn side(self) -> Option<Side> {
+        match self {
+            Self::Above => Some(Side::Long),
+            Self::Below => Some(Side::Short),
+            Self::Undecided | Self::Missing => None,
         }
     }
 }

@@ -12,7 +12,7 @@ use super::budget::Budget;
 use super::buffers::{Buffers, LIST_SLOTS, WORD_SLOTS};
 use super::chunk::{Context, convolve, upload_plan};
 use super::compare::{Compared, Counted, compare};
-use super::decode::{Counts, decode};
+use super::decode::{Counts, Source, decode};
 use super::device::Device;
 use super::error::{DeviceError, Result};
 use super::exact::{self, ExactParams};
@@ -293,6 +293,9 @@ struct Flight {
     lists: VecDeque<Extracted>,
 }
 
+/// Rows decoded together: they share the closes of a run, and the last ones to end keep the other threads waiting.
+const GROUP: usize = 16;
+
 /// Decodes rows in parallel, a few a task, and enough tasks for every thread.
 fn decode_rows(
     words: &[u32],
@@ -301,16 +304,24 @@ fn decode_rows(
     writers: &mut [&mut SideWriter<'_>],
     is_timed: bool,
 ) -> Result<Counts> {
+    let source = Source {
+        stamp: done.stamp,
+        bars: done.chunk.bars(),
+        settler,
+    };
+    let tasks = 4 * rayon::current_num_threads();
+    let group = writers.len().div_ceil(tasks).clamp(1, GROUP);
     let new = || Counts::new(is_timed);
-    let counts = writers
-        .par_iter_mut()
-        .enumerate()
-        .try_fold(new, |mut counts, (row, writer)| {
-            let (bars, words) = (done.chunk.bars(), &words[done.page.row(row)]);
-            decode(words, done.stamp, bars, writer, settler, &mut counts)
-                .map_err(|broken| broken.error(done.stamp))?;
-            Ok(counts)
-        });
+    let groups = writers.par_chunks_mut(group).enumerate();
+    let counts = groups.try_fold(new, |mut counts, (index, writers)| {
+        let rows = writers.iter_mut().enumerate();
+        let words = |row: usize| &words[done.page.row(group * index + row)];
+        let mut rows: Vec<_> = rows
+            .map(|(row, writer)| (words(row), &mut **writer))
+            .collect();
+        decode(&source, &mut rows, &mut counts).map_err(|broken| broken.error(done.stamp))?;
+        Ok(counts)
+    });
     let counts = counts.try_reduce(new, |mut sum, part| {
         sum.merge(&part);
         Ok(sum)

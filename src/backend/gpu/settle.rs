@@ -45,7 +45,7 @@ impl<'q> Settler<'q> {
     /// Whether sums, which cost some 7 ns a bar, take less than asking the predicate on every undecided bar: 3 in 10,000
     /// of each combination, at half a microsecond and on many threads (H200 host).
     pub(super) fn wants_sums(question: &Question<'_>) -> bool {
-        question.grid().combinations() >= 500
+        question.grid().combinations() >= 2_000
     }
 
     /// Prepares for bars `first..last`, with sums or without.
