@@ -27,6 +27,8 @@ pub use weights::ExactWeights;
 pub(crate) use weights::{Form, IntegerWeights, split};
 
 use self::check::{check_expr, check_kernel, check_period, check_range};
+#[cfg(doc)]
+use crate::error::Error;
 use crate::error::Result;
 
 /// Largest period of a filter, in bars: far beyond any use, and `period^2` stays within 64 bits.
