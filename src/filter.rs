@@ -111,7 +111,7 @@ impl Filter {
     /// Makes the simple moving average: the mean of the last `period` closes.
     ///
     /// # Errors
-    /// [`Error::ZeroPeriod`], or [`Error::PeriodTooLarge`] above [`MAX_PERIOD`].
+    /// [`Error::ZeroPeriod`](crate::Error::ZeroPeriod), or [`Error::PeriodTooLarge`](crate::Error::PeriodTooLarge) above [`MAX_PERIOD`].
     pub fn sma(period: usize) -> Result<Self> {
         let name = format!("sma:{period}");
         check_period(&name, period)?;
@@ -128,7 +128,7 @@ impl Filter {
     /// `sum of k * close[t-period+k], k = 1..=period, over period*(period+1)/2`.
     ///
     /// # Errors
-    /// [`Error::ZeroPeriod`], or [`Error::PeriodTooLarge`] above [`MAX_PERIOD`].
+    /// [`Error::ZeroPeriod`](crate::Error::ZeroPeriod), or [`Error::PeriodTooLarge`](crate::Error::PeriodTooLarge) above [`MAX_PERIOD`].
     pub fn wma(period: usize) -> Result<Self> {
         let name = format!("wma:{period}");
         check_period(&name, period)?;
@@ -144,7 +144,7 @@ impl Filter {
     /// *Warm-up*: `period + floor(sqrt(period)) - 2`.
     ///
     /// # Errors
-    /// [`Error::ZeroPeriod`], or [`Error::PeriodTooLarge`] above [`MAX_PERIOD`].
+    /// [`Error::ZeroPeriod`](crate::Error::ZeroPeriod), or [`Error::PeriodTooLarge`](crate::Error::PeriodTooLarge) above [`MAX_PERIOD`].
     ///
     /// # Source
     /// Alan Hull, "The Hull Moving Average", 2005, <https://alanhull.com/hull-moving-average>.
@@ -155,7 +155,7 @@ impl Filter {
     /// Makes the Hull moving average with a chosen rounding of the root.
     ///
     /// # Errors
-    /// [`Error::ZeroPeriod`], or [`Error::PeriodTooLarge`] above [`MAX_PERIOD`].
+    /// [`Error::ZeroPeriod`](crate::Error::ZeroPeriod), or [`Error::PeriodTooLarge`](crate::Error::PeriodTooLarge) above [`MAX_PERIOD`].
     pub fn hma_rounded(period: usize, rounding: RootRounding) -> Result<Self> {
         let (name, root) = match rounding {
             RootRounding::Floor => (format!("hma:{period}"), period.isqrt()),
@@ -179,7 +179,7 @@ impl Filter {
     /// An even period and the odd one above it give the same filter. *Warm-up*: `2p - 2`.
     ///
     /// # Errors
-    /// [`Error::ZeroPeriod`], or [`Error::PeriodTooLarge`] above [`MAX_PERIOD`].
+    /// [`Error::ZeroPeriod`](crate::Error::ZeroPeriod), or [`Error::PeriodTooLarge`](crate::Error::PeriodTooLarge) above [`MAX_PERIOD`].
     pub fn hma3(period: usize) -> Result<Self> {
         let name = format!("hma3:{period}");
         check_period(&name, period)?;
@@ -192,7 +192,7 @@ impl Filter {
     /// Makes the three-window Hull average from its inner length `p`; it equals `hma3(2p)`.
     ///
     /// # Errors
-    /// [`Error::ZeroPeriod`], or [`Error::PeriodTooLarge`] where `2p` is above [`MAX_PERIOD`].
+    /// [`Error::ZeroPeriod`](crate::Error::ZeroPeriod), or [`Error::PeriodTooLarge`](crate::Error::PeriodTooLarge) where `2p` is above [`MAX_PERIOD`].
     pub fn hma3_from_half(p: usize) -> Result<Self> {
         Self::hma3(p.saturating_mul(2))
     }
@@ -200,7 +200,7 @@ impl Filter {
     /// Makes a custom kernel: `sum of weights[k] * close[t-len+1+k]`, oldest first, not normalised.
     ///
     /// # Errors
-    /// [`Error::EmptyKernel`], [`Error::InvalidWeight`] or [`Error::PeriodTooLarge`].
+    /// [`Error::EmptyKernel`](crate::Error::EmptyKernel), [`Error::InvalidWeight`](crate::Error::InvalidWeight) or [`Error::PeriodTooLarge`](crate::Error::PeriodTooLarge).
     pub fn fir(name: &str, weights: &[f64]) -> Result<Self> {
         let expr = fir_of(name, weights, &Arc::new(Expr::Close))?;
         Ok(Self {
@@ -212,7 +212,7 @@ impl Filter {
     /// Makes a filter from a tree built by hand.
     ///
     /// # Errors
-    /// [`Error::ZeroPeriod`], [`Error::EmptyKernel`], [`Error::InvalidWeight`] or [`Error::PeriodTooLarge`]
+    /// [`Error::ZeroPeriod`](crate::Error::ZeroPeriod), [`Error::EmptyKernel`](crate::Error::EmptyKernel), [`Error::InvalidWeight`](crate::Error::InvalidWeight) or [`Error::PeriodTooLarge`](crate::Error::PeriodTooLarge)
     /// for the first node that breaks a limit (its windows taken together, too).
     pub fn from_expr(name: &str, expr: Expr) -> Result<Self> {
         check_expr(name, &expr)?;
