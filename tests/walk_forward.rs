@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crosscheck::{
     Backend, Compounding, Diagnostics, Direction, Error, Fill, FilterMatrix, FirstSide, Grid,
     Metric, MetricSet, Naive, OpenTrade, Pool, Question, Result, Rules, Selection, Sequential,
-    Series, SideWriter, SweepSet, WalkForward, random_walk, shift_test,
+    Series, SideWriter, SweepSet, Vectorized, WalkForward, random_walk, shift_test,
 };
 use plain_book::{PlainBook, book};
 use scripted::{Scripted, random_sides};
@@ -223,7 +223,8 @@ fn a_walk_that_fits_no_series_is_refused() {
 fn no_trade_before_a_bar_depends_on_bars_after_it() {
     let series = with_opens(1_500, 21);
     let grid = Grid::parse("hma:9,20", "hma3:12,24").unwrap();
-    let engines: [&dyn Backend; 3] = [&Naive::new(), &Sequential::new(), &Pool::new(Some(2))];
+    let pool = Pool::new(Some(2));
+    let engines: [&dyn Backend; 4] = [&Naive::new(), &Vectorized::new(), &Sequential::new(), &pool];
     for engine in engines {
         for rules in all_rules() {
             let report = shift_test(engine, &series, &grid, &rules, 4).unwrap();

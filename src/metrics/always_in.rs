@@ -246,7 +246,7 @@ mod tests {
                 state = state
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1);
-                (state >> 33) % 9 == 0
+                (state >> 33).is_multiple_of(9)
             })
             .collect();
         for _ in 0..40 {

@@ -50,6 +50,29 @@ impl Fill {
     }
 }
 
+/// The lane after that of an earlier bar, if it is in the group.
+#[inline(always)]
+fn lane_after(earlier: u32, group: u32) -> u32 {
+    if earlier / GROUP == group {
+        earlier % GROUP + 1
+    } else {
+        0
+    }
+}
+
+/// What each fill costs, that of an exit and an entry being `fee`.
+#[inline(always)]
+fn fees(bars: &Bars, before: Before, fee: f64) -> Column {
+    let mut fees = [0.0; BATCH];
+    for i in 0..BATCH {
+        // a trade that opens on the last bar closes there too
+        let exit = if bars[i] == bars[i + 1] { 0.5 } else { 0.0 };
+        fees[i] = (1.0 + exit) * fee;
+    }
+    fees[0] += before.fee - fee;
+    fees
+}
+
 /// 1 in the lanes from the index on.
 static FROM: [Lanes; LANES + 1] = {
     let mut from = [[0.0; LANES]; LANES + 1];
@@ -112,21 +135,14 @@ impl ReturnSums {
             slopes[i + 1] = scaled.slopes[i] * per_unit;
         }
         let (mut lanes, mut firsts) = ([0; BATCH], [0; BATCH]);
-        let (mut afters, mut fees) = ([0.0; BATCH], [0.0; BATCH]);
+        let mut afters = [0.0; BATCH];
         for i in 0..BATCH {
             let (group, next) = (bars[i] / GROUP, bars[i + 1] / GROUP);
             lanes[i] = bars[i] % GROUP;
-            firsts[i] = if earlier[i] / GROUP == group {
-                earlier[i] % GROUP + 1
-            } else {
-                0
-            };
+            firsts[i] = lane_after(earlier[i], group);
             afters[i] = if next == group { 0.0 } else { slopes[i + 1] };
-            // a trade that opens on the last bar closes there too
-            let exit = if bars[i] == bars[i + 1] { 0.5 } else { 0.0 };
-            fees[i] = (1.0 + exit) * (fee_pct / 100.0);
         }
-        fees[0] += before.fee - fee_pct / 100.0;
+        let fees = fees(bars, before, fee_pct / 100.0);
         for i in 0..count {
             let fill = Fill {
                 first: firsts[i],
