@@ -15,7 +15,7 @@ pub(super) trait Lanes: Simd {
     /// Compares 64 bars in fixed point: bits where fast is greater, and whether some bar is too close to call.
     fn quick_word(self, fast: &[i16; 64], slow: &[i16; 64]) -> (u64, bool);
 
-    /// Rounds distances to whole steps, cut at [`LARGEST_STEP`](super::steps::LARGEST_STEP), and lays those of four bars
+    /// Rounds distances to whole steps, cut at the largest of the scale, and lays those of four bars
     /// side by side: 64 bits a block, the first bar lowest.
     fn pack(self, values: &[Row; 4], reference: &[Row; 4], scale: Scale) -> [u64; BLOCKS];
 
