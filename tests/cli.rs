@@ -297,7 +297,7 @@ fn json_lines_hold_the_same_rows() {
     );
     for path in [&csv, &jsonl] {
         succeed(&with(
-            &["sweep", WALK, "--quiet", "--metrics", "--out", text(path)],
+            &["sweep", WALK, "--quiet", "--out", text(path)],
             &GRID,
         ));
     }

@@ -49,9 +49,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "pnl_pct")]
     metric: String,
 
-    /// Write every metric, not the totals alone
+    /// Write the totals alone to --out, not every metric: two to five times as fast
     #[arg(long)]
-    metrics: bool,
+    totals_only: bool,
 
     /// Bars a year, by which metrics are annualised; from the timestamps where left out
     #[arg(long, value_name = "BARS", allow_negative_numbers = true)]
@@ -149,7 +149,7 @@ fn title(args: &Args) -> &str {
     &args.metric
 }
 
-/// The metrics to measure, if the totals do not suffice.
+/// The metrics to measure: every one for a file, unless the totals are to suffice.
 fn metric_set(args: &Args, metric: Metric, series: &Series) -> Outcome<Option<MetricSet>> {
     const YEAR_MS: f64 = 365.0 * 86_400_000.0;
     let refuse = |error: crosscheck::Error| Failure::Usage(error.to_string());
@@ -158,7 +158,8 @@ fn metric_set(args: &Args, metric: Metric, series: &Series) -> Outcome<Option<Me
         .map(MetricSet::all)
         .transpose()
         .map_err(refuse)?;
-    if !args.metrics && !rows::is_measured(metric) {
+    let (is_ranked, is_written) = (rows::is_measured(metric), args.out.is_some());
+    if !is_ranked && (args.totals_only || !is_written) {
         return Ok(None);
     }
     let of_series = series.bar_length().map(|length| YEAR_MS / length as f64);
@@ -169,7 +170,8 @@ fn metric_set(args: &Args, metric: Metric, series: &Series) -> Outcome<Option<Me
         .or(of_series)
         .or(minutes)
         .ok_or_else(|| {
-            Failure::Usage("the file has no timestamps: give --periods-per-year".to_owned())
+            let reason = "the file has no timestamps: give --periods-per-year, or --totals-only";
+            Failure::Usage(reason.to_owned())
         })?;
     MetricSet::all(periods).map(Some).map_err(refuse)
 }

@@ -188,7 +188,7 @@ mod parquet_out {
             folder.path().join("rows.parquet"),
         );
         for path in [&csv, &table] {
-            let arguments = ["sweep", WALK, "--quiet", "--metrics", "--out", text(path)];
+            let arguments = ["sweep", WALK, "--quiet", "--out", text(path)];
             succeed(&with(&arguments, &GRID));
         }
         assert_eq!(
@@ -245,7 +245,7 @@ mod parquet_out {
     fn an_interrupted_table_ends_with_the_same_bytes() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("rows.parquet");
-        let arguments = with(&["sweep", WALK, "--metrics", "--out", text(&path)], &GRID);
+        let arguments = with(&["sweep", WALK, "--out", text(&path)], &GRID);
         succeed(&arguments);
         let whole = fs::read(&path).unwrap();
         for rows in 1..=4 {
