@@ -152,7 +152,7 @@ impl<'a> SideWriter<'a> {
     /// Takes bars that were decided elsewhere: the first side, where none was known, and the crossovers after it. They
     /// begin where the last ones ended, or before, and end with a whole word, or with the series.
     ///
-    /// Returns the side of the last bar; nothing, and takes nothing, where the crossovers do not lie in these bars in
+    /// Returns the side of the last bar; an error, and takes nothing, where the crossovers do not lie in these bars in
     /// order, behind a side.
     #[cfg(feature = "gpu")]
     pub(crate) fn write_crossovers(
@@ -160,16 +160,16 @@ impl<'a> SideWriter<'a> {
         bars: std::ops::Range<usize>,
         armed: Option<(u32, Side)>,
         crossovers: &[u32],
-    ) -> Option<Option<Side>> {
+    ) -> std::result::Result<Option<Side>, ()> {
         let last = bars.end.min(self.bars);
         let mut first = bars.start.max(self.next_word * 64).max(self.first_bar);
         if bars.start > self.next_word * 64 {
             self.gap_at.get_or_insert(self.next_word);
-            return None;
+            return Err(());
         }
         if let Some((bar, _)) = armed {
             if self.side.is_some() || !(first..last).contains(&(bar as usize)) {
-                return None;
+                return Err(());
             }
             first = bar as usize + 1;
         }
@@ -180,9 +180,9 @@ impl<'a> SideWriter<'a> {
         let is_ascending = pairs.map(|(a, b)| u32::from(a >= b)).sum::<u32>() == 0;
         if let (Some(&lowest), Some(&highest)) = (crossovers.first(), crossovers.last()) {
             let is_inside = first <= lowest as usize && (highest as usize) < last;
-            self.side.or(armed.map(|(_, side)| side))?;
+            self.side.or(armed.map(|(_, side)| side)).ok_or(())?;
             if !(is_inside && is_ascending) {
-                return None;
+                return Err(());
             }
         }
         if let Some((bar, side)) = armed {
@@ -195,7 +195,7 @@ impl<'a> SideWriter<'a> {
             self.side = Some(if is_back { side } else { side.opposite() });
         }
         self.next_word = self.next_word.max(last.div_ceil(64));
-        Some(self.side)
+        Ok(self.side)
     }
 
     #[inline(always)]
@@ -414,7 +414,7 @@ mod tests {
     fn crossovers_from_elsewhere_keep_the_contract() {
         let mut found: Vec<u32> = Vec::new();
         let mut writer = SideWriter::new(0, 70, 300, &mut found);
-        assert_eq!(writer.write_crossovers(0..64, None, &[]), Some(None));
+        assert_eq!(writer.write_crossovers(0..64, None, &[]), Ok(None));
         let wrong: [(std::ops::Range<usize>, Option<u32>, &[u32]); 8] = [
             (192..256, None, &[]),
             (64..192, Some(69), &[]),
@@ -429,14 +429,14 @@ mod tests {
             let armed = armed.map(|bar| (bar, Side::Long));
             let mut ignored: Vec<u32> = Vec::new();
             let mut writer = SideWriter::new(0, 70, 300, &mut ignored);
-            assert_eq!(writer.write_crossovers(bars, armed, crossovers), None);
+            assert_eq!(writer.write_crossovers(bars, armed, crossovers), Err(()));
         }
         let armed = Some((80, Side::Long));
         let side = writer.write_crossovers(64..192, armed, &[81, 90, 191]);
-        assert_eq!(side, Some(Some(Side::Short)));
-        assert_eq!(writer.write_crossovers(192..512, armed, &[200]), None);
+        assert_eq!(side, Ok(Some(Side::Short)));
+        assert_eq!(writer.write_crossovers(192..512, armed, &[200]), Err(()));
         let side = writer.write_crossovers(192..512, None, &[192, 299]);
-        assert_eq!(side, Some(Some(Side::Short)));
+        assert_eq!(side, Ok(Some(Side::Short)));
         writer.finish("test").unwrap();
         assert_eq!(found, [81, 90, 191, 192, 299]);
     }

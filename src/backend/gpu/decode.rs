@@ -144,7 +144,7 @@ impl<'r, 'w> Row<'r, 'w> {
         let side = self.writer.write_crossovers(bars, armed, &counts.found);
         counts.found.clear();
         // the list is not in order where the writer, which counts the crossovers, ends on another side
-        (side == Some(self.side))
+        (side == Ok(self.side))
             .then_some(())
             .ok_or(self.broken(first, whole))
     }

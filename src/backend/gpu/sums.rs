@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn numerators_that_may_not_fit_are_handed_on() {
         let grid = Grid::parse("hma:2000", "hma3:3000").unwrap();
-        let flat = Series::from_ticks(&[1; 6_000], 1e-9).unwrap();
+        let flat = Series::from_ticks(&vec![1; 6_000], 1e-9).unwrap();
         let question = Question::new(&flat, &grid).unwrap();
         let sums = Sums::new(&question, 0, 6_000).unwrap();
         let [fast, slow] = [0, 1].map(|filter| sums.form(filter).unwrap());
