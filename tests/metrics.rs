@@ -481,6 +481,14 @@ fn results_beyond_the_range_of_f64_are_never_infinite() {
         }
         assert_eq!(metrics.returns.unwrap().kurtosis, None);
     }
+    // gains over losses: a gain of 1e300 % and a loss in the last place
+    let least = 1.0 - f64::EPSILON;
+    let uneven = Series::from_closes(&[1.0, 1.0, least, least * 1e-150, 1e148, 1e148]).unwrap();
+    let engine = Scripted::one(&[-1, 1, -1, 1, 1, 1]);
+    let metrics = measure(&engine, &uneven, &Rules::default());
+    assert_eq!(metrics.value(Metric::ProfitFactor), None);
+    let cause = metrics.cause(Metric::ProfitFactor);
+    assert_eq!(cause, Some(Undefined::OutOfRange));
 }
 
 fn engine_of_five() -> Scripted {

@@ -135,6 +135,25 @@ fn long_windows_kernels_and_deep_trees_take_the_trades_of_m0() {
     }
 }
 
+/// `(5050 Wma(100) - 100 Sma(100) - 4950 Wma(99)) + close`: terms that reach 101 bars back, and taps that reach 2.
+#[test]
+fn terms_that_cancel_reach_further_than_the_taps() {
+    let close = Arc::new(Expr::Close);
+    let of = || close.clone();
+    let wma = |period| Arc::new(Expr::Wma { period, of: of() });
+    let sma = Arc::new(Expr::Sma {
+        period: 100,
+        of: of(),
+    });
+    let parts = vec![(5_050, wma(100)), (-100, sma), (-4_950, wma(99)), (1, of())];
+    let cancelling = Filter::from_expr("cancelling", Expr::Combination(parts)).unwrap();
+    let slow = filters("sma:7");
+    let grid = Grid::cross(&[cancelling], &slow).unwrap();
+    for (name, series) in hostile(3_000) {
+        agree(&series, &grid, name);
+    }
+}
+
 #[test]
 fn diagnostics_do_not_depend_on_threads() {
     let grid = grid("hma:20,40 sma:5", "hma3:48,96 wma:10");

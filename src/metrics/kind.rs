@@ -129,7 +129,8 @@ impl Metric {
 impl Metrics {
     /// Takes values that are not finite away, and notes of which metrics they were.
     pub(super) fn without_infinities(mut self) -> Self {
-        let mut out_of_range = 0;
+        // called again once the metrics of equity are there: what was found before stays
+        let mut out_of_range = self.out_of_range;
         let mut check = |metric: Metric, value: &mut Option<f64>| {
             if value.is_some_and(|value| !value.is_finite()) {
                 *value = None;

@@ -56,6 +56,13 @@ impl Budget {
         }
     }
 
+    /// Whether kernel (e) can read sums of 16 bytes over a chunk and twice its longest window, and 16 bytes a combination.
+    pub(super) fn has_room_for_sums(&self, bars: usize, halo: usize, combinations: usize) -> bool {
+        let spare = 1024;
+        let sums = CHUNK_BARS.min(bars as u64) + 2 * halo as u64 + spare;
+        16 * sums.max(combinations as u64) <= self.binding
+    }
+
     /// Tiles of one chunk of bars: all buffers fit, one job's words, and the longest lists of one row.
     pub(super) fn tiles(&self, plan: &Plan, bars: usize) -> Result<usize> {
         let positions = plan.positions() as u64;
@@ -98,5 +105,26 @@ impl Budget {
         let share = (all as u64).div_ceil(8).max(self.comparisons / 4 / a_job);
         let jobs = share.min(self.comparisons / a_job).min(bytes);
         jobs.clamp(1, self.workgroups) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_that_do_not_fit_one_binding_are_left_to_the_host() {
+        let budget = Budget {
+            binding: 128 << 20,
+            words: 1 << 20,
+            lists: 1 << 20,
+            products: 1,
+            comparisons: 1,
+            workgroups: 1,
+        };
+        assert!(budget.has_room_for_sums(200_000, 500, 60_000));
+        assert!(budget.has_room_for_sums(usize::MAX, 1 << 14, 8 << 20));
+        assert!(!budget.has_room_for_sums(200_000, 500, (8 << 20) + 1));
+        assert!(!budget.has_room_for_sums(5_000_000, 3_200_000, 2_000));
     }
 }

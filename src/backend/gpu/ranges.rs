@@ -38,7 +38,7 @@ pub(super) fn check(plan: &Plan, jobs: &Jobs, sizes: &Sizes) -> bool {
         .iter()
         .all(|&size| size < i32::MAX as usize);
     let has_shape = plan.halo.is_multiple_of(BLOCK)
-        && plan.tile_bars.is_multiple_of(2 * BLOCK)
+        && plan.tile_bars.is_multiple_of(4 * BLOCK)
         && plan.reaches.iter().all(|&reach| reach * BLOCK <= plan.halo);
     let has_weights =
         |first: u32, vectors: u32| first as usize + vectors as usize <= plan.weights.len();

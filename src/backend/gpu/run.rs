@@ -28,6 +28,7 @@ use super::tiles::Tiles;
 use super::timings::{GpuTimings, Profile};
 use crate::crossover::SideWriter;
 use crate::diagnostics::Diagnostics;
+use crate::filter::Filter;
 use crate::question::Question;
 
 /// One sweep on the device.
@@ -81,6 +82,14 @@ impl<'a> Run<'a> {
             plan: start.elapsed().as_secs_f64(),
             ..GpuTimings::default()
         };
+        let budget = Budget::new(device, options);
+        let wants_sums = options
+            .settle_on_device
+            .unwrap_or_else(|| Settler::wants_sums(question));
+        let halo = question.filters().iter().map(Filter::warm_up).max();
+        let combinations = question.grid().combinations();
+        let has_room =
+            budget.has_room_for_sums(question.series().bars(), halo.unwrap_or(0), combinations);
         Ok(Self {
             device,
             pipelines,
@@ -88,10 +97,8 @@ impl<'a> Run<'a> {
             question,
             plan,
             jobs,
-            budget: Budget::new(device, options),
-            has_sums: options
-                .settle_on_device
-                .unwrap_or_else(|| Settler::wants_sums(question)),
+            budget,
+            has_sums: wants_sums && has_room,
             settler: None,
             profile: Profile::new(device, options.profile)?,
             timings,

@@ -139,13 +139,15 @@ impl Plan {
     }
 
     /// Each stage sums its windows by themselves; centring, the rounding of the closes to it, and moving the value to
-    /// the cell's centre add six roundings of the largest centred close at the most.
+    /// the cell's centre add six roundings of the largest centred close at the most. The run-up holds that centre, which
+    /// is up to half a cell before the cell, for filters without a warm-up too.
     fn place_staged(&mut self, index: usize, filter: &Filter) {
         let roundings = 6.0 * UNIT_ROUNDOFF * filter.magnification_bound();
         self.bounds[index] = filter.relative_error_bound() + roundings;
         self.staged_run_up = self
             .staged_run_up
-            .max(filter.warm_up().next_multiple_of(CELL));
+            .max(filter.warm_up().next_multiple_of(CELL))
+            .max(CELL);
         self.staged.push(index);
         self.is_staged[index] = true;
     }
@@ -228,7 +230,24 @@ fn median_window(filters: &[Filter]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Grid, random_walk};
+    use crate::{Expr, Grid, random_walk};
+
+    /// A cell's centre is in the middle of its bars and of the run-up before them; values of a staged filter without a
+    /// warm-up are moved to it, and their bound speaks of the closes from the staged run-up on.
+    #[test]
+    fn a_staged_run_up_holds_the_centre_of_every_cell() {
+        let wma = |of: Expr| Expr::Wma {
+            period: 1,
+            of: std::sync::Arc::new(of),
+        };
+        let deep = Filter::from_expr("deep", wma(wma(wma(Expr::Close)))).unwrap();
+        let grid = Grid::cross(&[deep], &crate::parse_filters("wma:600").unwrap()).unwrap();
+        let walk = random_walk(5_000, 1).unwrap();
+        let plan = Plan::new(&Question::new(&walk, &grid).unwrap(), 1);
+        assert!(plan.is_staged[0] && !plan.is_staged[1]);
+        assert_eq!(plan.run_up, 1_024);
+        assert!(plan.staged_run_up >= (plan.run_up - CELL) / 2);
+    }
 
     #[test]
     fn tiles_cover_the_series_once_and_end_short_where_threads_share_them() {

@@ -36,8 +36,11 @@ pub(super) struct Taps {
 }
 
 impl Taps {
+    /// How far back taps and terms reach; terms that cancel, raised to one level, reach further than any tap.
     pub(super) fn longest_lag(&self) -> usize {
-        self.taps.iter().map(|tap| tap.lag).max().unwrap_or(0)
+        let terms = self.terms.iter().map(|(_, term)| term);
+        let lags = self.taps.iter().chain(terms).map(|tap| tap.lag);
+        lags.max().unwrap_or(0)
     }
 }
 
