@@ -41,11 +41,11 @@ pub(crate) struct Args {
     fee_pct: f64,
 
     /// Largest difference in the PnL of a combination, in percentage points
-    #[arg(long, value_name = "PP", default_value_t = 5.0)]
+    #[arg(long, value_name = "PP", default_value_t = 5.0, allow_negative_numbers = true, value_parser = limit)]
     max_pnl_pp: f64,
 
     /// Largest difference in the trade count of a combination, in percent
-    #[arg(long, value_name = "PCT", default_value_t = 1.0)]
+    #[arg(long, value_name = "PCT", default_value_t = 1.0, allow_negative_numbers = true, value_parser = limit)]
     max_trades_pct: f64,
 
     /// Print the whole report of every engine
@@ -59,6 +59,12 @@ pub(crate) struct Args {
     /// Write the whole reports to this JSON file
     #[arg(long)]
     json: Option<PathBuf>,
+}
+
+fn limit(text: &str) -> Result<f64, String> {
+    let limit = text.parse().ok();
+    let limit = limit.filter(|limit: &f64| *limit >= 0.0 && limit.is_finite());
+    limit.ok_or_else(|| "give a number, 0 or more".to_owned())
 }
 
 /// Runs the command.

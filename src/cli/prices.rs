@@ -191,7 +191,8 @@ impl FileArgs {
         options = match self.reading {
             Some(ReadingArg::Binary) => options.with_reading(Reading::Binary),
             Some(ReadingArg::TicksOrBinary) => options.with_binary_fallback(),
-            Some(ReadingArg::Ticks) | None => options,
+            Some(ReadingArg::Ticks) => options.with_reading(Reading::Ticks),
+            None => options,
         };
         options = options.with_duplicates(match self.duplicates {
             DuplicatesArg::Refuse => Duplicates::Refuse,

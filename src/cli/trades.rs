@@ -1,7 +1,8 @@
 //! `crosscheck trades`: every trade of one combination.
 
+use std::ffi::OsStr;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crosscheck::{Fill, Filter, Grid, Series, Side, Trade, parse_filters};
 
@@ -47,6 +48,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let rules = args.rules.rules()?;
     let engine = Engine::by_name(&args.engine, None)?;
     args.prices.keep_from(args.out.as_deref())?;
+    check_name(args.out.as_deref())?;
     let file = args.out.as_deref().map(OutFile::create).transpose()?;
     let series = args.prices.load(false)?;
     let lists = engine.backend.trades(&series, &grid, &rules)?;
@@ -146,9 +148,22 @@ fn print(out: &mut dyn Write, trades: &[Trade], clock: &Clock<'_>) -> io::Result
     table.print(out)
 }
 
+/// Refuses a name that promises another form than CSV.
+fn check_name(path: Option<&Path>) -> Outcome {
+    let ending = path.and_then(Path::extension).and_then(OsStr::to_str);
+    match ending {
+        None => Ok(()),
+        Some(ending) if ending.eq_ignore_ascii_case("csv") => Ok(()),
+        Some(other) => Err(Failure::Usage(format!(
+            "cannot write trades as .{other}: name the file .csv"
+        ))),
+    }
+}
+
 fn summary(out: &mut dyn Write, grid: &Grid, trades: &[Trade], series: &Series) -> Outcome {
     let (fast, slow) = grid.combination(0);
-    let sum: f64 = trades.iter().map(|trade| trade.pnl_pct).sum();
+    // of no trades, `sum` would be -0
+    let sum = trades.iter().fold(0.0, |sum, trade| sum + trade.pnl_pct);
     let count = grouped(trades.len() as u64);
     let prices = prices::describe(series);
     writeln!(

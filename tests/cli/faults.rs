@@ -157,6 +157,42 @@ fn numbers_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn limits_and_endings_that_make_no_sense_are_refused() {
+    for limit in ["NaN", "-1", "inf"] {
+        let parity = with(&["parity", WALK], &["--max-pnl-pp", limit]);
+        assert!(fail(&parity, 2).contains("0 or more"), "{limit}");
+    }
+    let trades = ["trades", WALK, "--fast", "sma:5", "--slow", "sma:5"];
+    let error = fail(&with(&trades, &["--out", "trades.parquet"]), 2);
+    assert!(error.contains("name the file .csv"), "{error}");
+    let said = succeed(&trades);
+    assert!(said.contains("0 trades, 0.0"), "{said}");
+}
+
+/// The first bytes of a pipe are there once: looking at them must not take them from the reader.
+#[cfg(unix)]
+#[test]
+fn prices_from_a_pipe_are_those_of_the_file() {
+    let folder = TempDir::new().unwrap();
+    let (file, pipe) = (price_file(&folder, 300), folder.path().join("pipe"));
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let sweep = |prices: &str| {
+        let rows = folder.path().join("rows.csv");
+        let grid = ["--fast", "sma:1", "--slow", "sma:3"];
+        succeed(&with(&["sweep", prices, "--out", text(&rows)], &grid));
+        fs::read_to_string(rows).unwrap()
+    };
+    let expected = sweep(text(&file));
+    let writer = std::thread::spawn({
+        let (bytes, pipe) = (fs::read(&file).unwrap(), pipe.clone());
+        move || fs::write(pipe, bytes).unwrap()
+    });
+    assert_eq!(sweep(text(&pipe)), expected);
+    writer.join().unwrap();
+}
+
+#[test]
 fn the_longest_need_is_named() {
     let error = fail(&["ladder", "--bars", "30", "--engines", "m2"], 1);
     assert!(

@@ -28,7 +28,7 @@ pub(super) fn read(
     let filters = question.filters();
     // prices, not ticks: what goes in decides the unit of what comes out
     let series = &question.series().clone().into_binary();
-    let plan = Plan::new(filters, gpu.options.summation, false);
+    let plan = Plan::new(filters, gpu.options.summation.unwrap_or_default(), false);
     let mut budget = Budget::new(&gpu.device, &gpu.options);
     budget.binding = budget.binding.min(BYTES);
     let context = Context {

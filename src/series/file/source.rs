@@ -56,8 +56,13 @@ impl<'r> Source<'r> {
     }
 }
 
+/// What is read from a pipe is gone for the next reader, and a table is read from its end: only a regular file is one.
 #[cfg(feature = "parquet")]
 fn starts_as_parquet(path: &Path) -> Result<bool> {
+    let about = std::fs::metadata(path).map_err(|source| io_error(path, source))?;
+    if !about.is_file() {
+        return Ok(false);
+    }
     let file = File::open(path).map_err(|source| io_error(path, source))?;
     let mut start = Vec::new();
     let read = file.take(PARQUET.len() as u64).read_to_end(&mut start);
