@@ -180,6 +180,27 @@ mod parquet_out {
         SerializedFileReader::new(fs::File::open(path).unwrap()).unwrap()
     }
 
+    /// Floats are binary unless ticks are asked for; a column of results does for prices.
+    #[test]
+    fn floats_are_ticks_where_that_is_asked() {
+        let folder = TempDir::new().unwrap();
+        let table = folder.path().join("rows.parquet");
+        succeed(&with(&["sweep", WALK, "--out", text(&table)], &GRID));
+        let arguments = [
+            "sweep",
+            text(&table),
+            "--close-column",
+            "win_rate",
+            "--fast",
+            "sma:1",
+            "--slow",
+            "sma:2",
+        ];
+        assert!(succeed(&arguments).contains("4 bars, binary reading"));
+        let said = succeed(&with(&arguments, &["--reading", "ticks"]));
+        assert!(said.contains("4 bars, ticks reading"), "{said}");
+    }
+
     #[test]
     fn tables_hold_the_rows_of_the_csv_and_what_they_are_of() {
         let folder = TempDir::new().unwrap();
