@@ -1,9 +1,10 @@
 //! A check that no result depends on a bar that comes after it: cut or change the future, and compare the past.
 
 use crate::backend::Backend;
+use crate::crossover::Side;
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::rules::Rules;
+use crate::rules::{Compounding, Rules};
 use crate::series::Series;
 use crate::trade::Trade;
 
@@ -41,9 +42,11 @@ pub struct Leak {
 }
 
 /// Sweeps the series cut off at `cuts` bars spread over it, and again with all later prices replaced, and compares the
-/// trades that closed before each cut with those of the whole series, bit for bit.
+/// trades that were entered before each cut with those of the whole series, bit for bit: their entries, and their exits
+/// where those are before it too.
 ///
-/// The replaced future runs the prices after the cut backwards and three times as high.
+/// The replaced future runs the prices after the cut backwards and three times as high. Under rules that fill a bar later,
+/// it also shows the fills of the last signals before the cut: their bars and sides are compared, their prices are not.
 ///
 /// # Errors
 /// Those of [`Backend::trades`] on the whole series; a cut too short for the grid is left out.
@@ -79,37 +82,91 @@ pub fn shift_test(
         if cut <= warm_up {
             continue;
         }
-        for shifted in [series.slice(0..cut)?, other_future(series, cut)?] {
+        // the price of a later fill may ruin a compounding account, which is then not filled
+        let delay = match rules.compounding() {
+            Compounding::Additive => rules.fill().delay() as usize,
+            Compounding::Compounded => 0,
+        };
+        let shifts = [
+            (series.slice(0..cut)?, cut),
+            (other_future(series, cut)?, cut + delay),
+        ];
+        for (shifted, filled) in shifts {
             let trades = backend.trades(&shifted, grid, rules)?;
-            report.compare(&whole, &trades, cut);
+            let past = Past { cut, filled, rules };
+            report.compare(&whole, &trades, &past);
         }
     }
     Ok(report)
 }
 
 impl LookAhead {
-    fn compare(&mut self, whole: &[Vec<Trade>], shifted: &[Vec<Trade>], cut: usize) {
-        let closed = |trades: &[Trade]| {
-            trades
-                .iter()
-                .take_while(|t| (t.exit_bar as usize) < cut && !t.is_open)
-                .count()
-        };
+    fn compare(&mut self, whole: &[Vec<Trade>], shifted: &[Vec<Trade>], past: &Past<'_>) {
         for (combination, (whole, shifted)) in whole.iter().zip(shifted).enumerate() {
-            for trade in 0..closed(whole).max(closed(shifted)) {
-                let (a, b) = (whole.get(trade).copied(), shifted.get(trade).copied());
+            for trade in 0..past.entered(whole).max(past.entered(shifted)) {
+                let (a, b) = (whole.get(trade), shifted.get(trade));
                 self.compared += 1;
-                if a != b && self.leak.is_none() {
+                let known = |trade: Option<&Trade>| trade.and_then(|trade| past.known(trade));
+                if known(a) != known(b) && self.leak.is_none() {
                     self.leak = Some(Leak {
-                        cut,
+                        cut: past.cut,
                         combination,
                         trade,
-                        whole: a,
-                        shifted: b,
+                        whole: a.copied(),
+                        shifted: b.copied(),
                     });
                 }
             }
         }
+    }
+}
+
+/// What two series that differ from a bar on have in common.
+struct Past<'r> {
+    /// The first bar that differs.
+    cut: usize,
+    /// The first bar whose fills are signals of bars that differ.
+    filled: usize,
+    rules: &'r Rules,
+}
+
+/// What is known of a trade before a bar.
+#[derive(PartialEq)]
+struct Known {
+    entry_bar: u32,
+    side: Side,
+    entry_price: Option<f64>,
+    exit_bar: Option<u32>,
+    /// Price, PnL and fees of the exit.
+    exit: Option<[f64; 3]>,
+}
+
+impl Past<'_> {
+    fn entered(&self, trades: &[Trade]) -> usize {
+        trades.partition_point(|trade| (trade.entry_bar as usize) < self.filled)
+    }
+
+    fn known(&self, trade: &Trade) -> Option<Known> {
+        let (entry, exit) = (trade.entry_bar as usize, trade.exit_bar as usize);
+        let is_closed = !trade.is_open && !self.is_ruin_at_the_end(trade);
+        (entry < self.filled).then(|| Known {
+            entry_bar: trade.entry_bar,
+            side: trade.side,
+            entry_price: (entry < self.cut).then_some(trade.entry_price),
+            exit_bar: (is_closed && exit < self.filled).then_some(trade.exit_bar),
+            exit: (is_closed && exit < self.cut).then_some([
+                trade.exit_price,
+                trade.pnl_pct,
+                trade.fees_pct,
+            ]),
+        })
+    }
+
+    /// On its last bar a series does not end a trade that is worth nothing: it is open, and settled by the rules for that.
+    fn is_ruin_at_the_end(&self, trade: &Trade) -> bool {
+        self.rules.compounding() == Compounding::Compounded
+            && trade.exit_bar as usize + 1 == self.cut
+            && trade.pnl_pct <= -100.0
     }
 }
 

@@ -1,5 +1,7 @@
 //! Many series over one grid: one result a symbol, in parallel, and a bad series loses none of the others.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rayon::prelude::*;
 
 use crate::backend::Backend;
@@ -53,8 +55,8 @@ impl<'a> SweepSet<'a> {
 
     /// Sweeps the series of every symbol, loaded when its turn comes and dropped after it.
     ///
-    /// Symbols run in parallel on rayon's current pool, each no different from a run of its own, so no more series are in
-    /// memory than the pool has threads. An engine with a pool of its own also runs its combinations in parallel.
+    /// Symbols run in parallel on rayon's current pool, each no different from a run of its own; no more series are in memory
+    /// than the pool has threads, whatever the engine. An engine with a pool also runs its combinations in parallel.
     ///
     /// # Errors
     /// [`Error::DuplicateSymbol`]. What goes wrong with one symbol is that symbol's result.
@@ -71,12 +73,22 @@ impl<'a> SweepSet<'a> {
                 symbol: pair[0].to_owned(),
             });
         }
-        let sweep = |symbol: &S| {
-            let result = load(symbol.as_ref()).and_then(|series| self.sweep(backend, &series));
-            (symbol.as_ref().to_owned(), result)
+        let next = AtomicUsize::new(0);
+        let one_by_one = |_| {
+            std::iter::from_fn(|| {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let symbol = symbols.get(index)?.as_ref();
+                let result = load(symbol).and_then(|series| self.sweep(backend, &series));
+                Some((index, (symbol.to_owned(), result)))
+            })
         };
-        // one symbol a job: a long series must not hold up a run of short ones behind it
-        let symbols = symbols.par_iter().with_max_len(1).map(sweep).collect();
+        // as many jobs as threads, each of which takes one symbol after the other. A job a symbol would not do: a thread that
+        // waits for an engine's own pool takes up another job meanwhile, and in the end it would hold them all
+        let jobs = (0..rayon::current_num_threads()).into_par_iter();
+        let jobs = jobs.with_max_len(1).flat_map_iter(one_by_one);
+        let mut results: Vec<_> = jobs.collect();
+        results.sort_unstable_by_key(|&(index, _)| index);
+        let symbols = results.into_iter().map(|(_, result)| result).collect();
         Ok(SweepSetReport { symbols })
     }
 

@@ -2,8 +2,13 @@
 //!
 //! Own harness: without an adapter every test shows as ignored, and fails where `CROSSCHECK_REQUIRE_GPU=1`.
 
+#[allow(clippy::unwrap_used, unreachable_pub, dead_code)]
+#[path = "support/every_rule.rs"]
+mod every_rule;
 #[path = "support/gpu_faults.rs"]
 mod gpu_faults;
+#[path = "support/gpu_look_ahead.rs"]
+mod gpu_look_ahead;
 #[path = "support/gpu_series.rs"]
 mod gpu_series;
 
@@ -23,7 +28,7 @@ pub(crate) type Outcome = Result<(), Failed>;
 const SUMMATIONS: [Summation; 2] = [Summation::Staged, Summation::Composite];
 
 fn main() {
-    let tests: [(&str, fn() -> Outcome); 21] = [
+    let tests: [(&str, fn() -> Outcome); 22] = [
         (
             "kernels_agree_with_their_twins",
             kernels_agree_with_their_twins,
@@ -65,6 +70,10 @@ fn main() {
             more_workgroups_than_a_dimension_holds,
         ),
         ("golden_trades", golden_trades),
+        (
+            "no_trade_before_a_bar_depends_on_bars_after_it",
+            gpu_look_ahead::no_trade_before_a_bar_depends_on_bars_after_it,
+        ),
         (
             "matrices_have_the_filters_mask_and_values",
             matrices_have_the_filters_mask_and_values,

@@ -8,58 +8,20 @@
     dead_code
 )]
 
+#[path = "support/every_rule.rs"]
+mod every_rule;
 #[path = "support/plain_book.rs"]
 mod plain_book;
 #[path = "support/scripted.rs"]
 mod scripted;
 
 use crosscheck::{
-    Backend, Compounding, Direction, Error, FeeFormula, Fill, FirstSide, Grid, Naive, OpenTrade,
-    Pool, Rules, Sequential, Series, Side, random_walk,
+    Backend, Compounding, Direction, Error, Fill, Grid, Naive, Pool, Rules, Sequential, Series,
+    Side, random_walk,
 };
+use every_rule::every_rule;
 use plain_book::{PlainBook, book};
 use scripted::{Scripted, draw, random_sides};
-
-/// All choices, with costs that differ enough to tell the formulas apart.
-fn all_rules() -> Vec<Rules> {
-    let mut rules = Vec::new();
-    for direction in [
-        Direction::LongShort,
-        Direction::LongOnly,
-        Direction::ShortOnly,
-    ] {
-        for fill in [Fill::SignalClose, Fill::NextClose, Fill::NextOpen] {
-            for first_side in [FirstSide::Arm, FirstSide::Enter] {
-                for open_trade in [OpenTrade::Close, OpenTrade::Mark, OpenTrade::Exclude] {
-                    for compounding in [Compounding::Additive, Compounding::Compounded] {
-                        let base = Rules::default()
-                            .with_direction(direction)
-                            .with_fill(fill)
-                            .with_first_side(first_side)
-                            .with_open_trade(open_trade)
-                            .with_compounding(compounding);
-                        rules.push(base);
-                        rules.extend(with_costs(base));
-                    }
-                }
-            }
-        }
-    }
-    rules
-}
-
-fn with_costs(base: Rules) -> impl Iterator<Item = Rules> {
-    use FeeFormula::{Additive, AllCash, Multiplicative, Notional};
-    [Additive, Notional, Multiplicative, AllCash]
-        .into_iter()
-        .map(move |formula| {
-            let fees = base.with_fee_per_side_pct(0.3).unwrap();
-            let fees = fees.with_fixed_fee(2.0, 1_000.0).unwrap();
-            fees.with_slippage_bps(15.0)
-                .unwrap()
-                .with_fee_formula(formula)
-        })
-}
 
 /// A walk with opens between the closes; steps large enough to ruin a short now and then.
 fn market(bars: usize, step: f64, seed: u64) -> Series {
@@ -149,7 +111,7 @@ fn every_choice_agrees_with_the_bar_by_bar_reference() {
         for seed in 0..4 {
             let series = market(bars, step, seed + 77);
             let engine = Scripted::one(&random_sides(bars, stay, seed * 31 + 5));
-            for rules in all_rules() {
+            for rules in every_rule() {
                 let (trades, plain) = compare(&engine, &series, &rules);
                 compared += trades;
                 unfilled += plain.unfilled;
@@ -303,7 +265,7 @@ fn one_sided_rules_hold_that_side_only() {
 #[cfg(feature = "serde")]
 #[test]
 fn rules_survive_json_and_are_checked_when_read() {
-    for rules in all_rules() {
+    for rules in every_rule() {
         let text = serde_json::to_string(&rules).unwrap();
         assert_eq!(serde_json::from_str::<Rules>(&text).unwrap(), rules);
     }

@@ -1,4 +1,4 @@
-//! Walk-forward against a slow one that slices the series and books each window bar by bar; look-ahead; many series.
+//! Walk-forward against a slow one that slices the series and books each window bar by bar.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,12 +14,10 @@ mod plain_book;
 mod scripted;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crosscheck::{
-    Backend, Compounding, Diagnostics, Direction, Error, Fill, FilterMatrix, FirstSide, Grid,
-    Metric, MetricSet, Naive, OpenTrade, Pool, Question, Result, Rules, Selection, Sequential,
-    Series, SideWriter, SweepSet, Vectorized, WalkForward, random_walk, shift_test,
+    Compounding, Direction, Error, Fill, FirstSide, Grid, Metric, MetricSet, OpenTrade, Rules,
+    Selection, Sequential, Series, WalkForward, random_walk,
 };
 use plain_book::{PlainBook, book};
 use scripted::{Scripted, random_sides};
@@ -217,142 +215,4 @@ fn a_walk_that_fits_no_series_is_refused() {
             .splits(100)
             .is_err()
     );
-}
-
-#[test]
-fn no_trade_before_a_bar_depends_on_bars_after_it() {
-    let series = with_opens(1_500, 21);
-    let grid = Grid::parse("hma:9,20", "hma3:12,24").unwrap();
-    let pool = Pool::new(Some(2));
-    let engines: [&dyn Backend; 4] = [&Naive::new(), &Vectorized::new(), &Sequential::new(), &pool];
-    for engine in engines {
-        for rules in all_rules() {
-            let report = shift_test(engine, &series, &grid, &rules, 4).unwrap();
-            assert!(
-                report.is_clean() && report.compared > 100,
-                "{} {report:?}",
-                engine.name()
-            );
-        }
-    }
-}
-
-/// An engine that sees the next bar: the test must catch it.
-struct Peeking;
-
-impl Backend for Peeking {
-    fn name(&self) -> &'static str {
-        "peeking"
-    }
-
-    fn filters(&self, question: &Question<'_>) -> Result<FilterMatrix> {
-        Naive::new().filters(question)
-    }
-
-    fn sides(
-        &self,
-        question: &Question<'_>,
-        writers: &mut [SideWriter<'_>],
-    ) -> Result<Diagnostics> {
-        let closes = question.series().closes();
-        for writer in writers {
-            for word in 0..closes.len().div_ceil(64) {
-                let bar = |bit: usize| (word * 64 + bit + 1).min(closes.len() - 1);
-                let is_up = |bit: usize| closes[bar(bit)] > closes[bar(bit).saturating_sub(1)];
-                writer.write(
-                    word,
-                    &[(0..64).fold(0, |bits, bit| bits | (u64::from(is_up(bit)) << bit))],
-                    None,
-                );
-            }
-        }
-        Ok(Diagnostics::new("peeking", true))
-    }
-}
-
-#[test]
-fn the_shift_test_catches_an_engine_that_peeks() {
-    let series = with_opens(1_000, 2);
-    let grid = Grid::parse("sma:1", "sma:1").unwrap();
-    let report = shift_test(&Peeking, &series, &grid, &Rules::default(), 20).unwrap();
-    let leak = report.leak.expect("it peeks");
-    assert!(!report.is_clean() && leak.whole != leak.shifted);
-}
-
-#[test]
-fn na_07_a_bad_series_loses_none_of_the_others() {
-    let grid = Grid::parse("sma:3,5", "sma:8").unwrap();
-    let good = random_walk(700, 5).unwrap();
-    let load = |symbol: &str| match symbol {
-        "good" => Ok(good.clone()),
-        "short" => random_walk(5, 1),
-        "other" => random_walk(900, 6),
-        _ => Series::from_closes(&[f64::NAN; 700]),
-    };
-    let set = SweepSet::new(&grid, Rules::published()).with_metrics(MetricSet::all(252.0).unwrap());
-    for engine in [&Sequential::new() as &dyn Backend, &Pool::new(Some(2))] {
-        let report = set
-            .run(engine, &["good", "nan", "other", "short"], load)
-            .unwrap();
-        let names: Vec<_> = report
-            .symbols
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .collect();
-        assert_eq!(names, ["good", "nan", "other", "short"]);
-        let metrics = MetricSet::all(252.0).unwrap();
-        let alone = engine
-            .sweep_with(&good, &grid, &Rules::published(), &metrics)
-            .unwrap();
-        assert_eq!(report.get("good").unwrap().as_ref().unwrap(), &alone);
-        assert!(matches!(
-            report.get("nan"),
-            Some(Err(Error::NonFinitePrice { bar: 0, .. }))
-        ));
-        assert!(matches!(
-            report.get("short"),
-            Some(Err(Error::PeriodTooLong { .. }))
-        ));
-        assert_eq!(report.failures().count(), 2);
-        assert!(report.get("absent").is_none());
-        let sums: u64 = report.sweeps().map(|(_, sweep)| sweep.trades()).sum();
-        assert_eq!(report.trades(), sums);
-        assert!(sums > alone.trades() && alone.trades() > 50);
-        let (symbol, combination) = report.best(Metric::Pnl).unwrap();
-        let best = report.get(symbol).unwrap().as_ref().unwrap().rows[combination]
-            .totals
-            .pnl_pct;
-        for (_, sweep) in report.sweeps() {
-            assert!(sweep.rows.iter().all(|row| row.totals.pnl_pct <= best));
-        }
-    }
-    let twice = set.run(&Sequential::new(), &["a", "b", "a"], load);
-    assert!(matches!(twice, Err(Error::DuplicateSymbol { symbol }) if symbol == "a"));
-}
-
-#[test]
-fn no_more_series_are_held_than_there_are_threads() {
-    struct Held<'a>(&'a AtomicUsize);
-    let (held, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    impl Drop for Held<'_> {
-        fn drop(&mut self) {
-            self.0.fetch_sub(1, Ordering::SeqCst);
-        }
-    }
-    let grid = Grid::parse("sma:3", "sma:8").unwrap();
-    let symbols: Vec<String> = (0..60).map(|index| format!("s{index}")).collect();
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(3)
-        .build()
-        .unwrap();
-    let report = pool.install(|| {
-        SweepSet::new(&grid, Rules::default()).run(&Naive::new(), &symbols, |_| {
-            let now = held.fetch_add(1, Ordering::SeqCst) + 1;
-            most.fetch_max(now, Ordering::SeqCst);
-            let _held = Held(&held);
-            random_walk(500, 1)
-        })
-    });
-    assert_eq!(report.unwrap().sweeps().count(), 60);
-    assert!((1..=3).contains(&most.load(Ordering::SeqCst)));
 }
