@@ -47,6 +47,11 @@ impl Blocks {
         self.head = [Row::ZERO; 2];
     }
 
+    /// Blocks of a run: where the runs begin decides how their sums are made.
+    pub(super) fn run(&self) -> usize {
+        if self.count > FEW { self.count } else { 1 }
+    }
+
     /// The sums over the newest blocks.
     #[inline(always)]
     pub(super) fn sums<L: Lanes>(&self, simd: L) -> [L::Vector; 2] {

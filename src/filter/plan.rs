@@ -4,6 +4,7 @@ use super::Expr;
 use super::group::{Group, Node, Vectors, load_group, store_group};
 use super::kernel::Kernel;
 use super::lanes::{LANES, Lanes, Row};
+use super::tile::OFFSET;
 use super::window::{Kind, Window};
 
 /// Longest window, in bars, that is evaluated in eight lanes; the lanes' memory grows with it.
@@ -75,7 +76,7 @@ impl Plan {
         };
         self.exprs.push(expr.clone());
         self.steps.push(step);
-        self.starts.push(input_warm_up / LANES);
+        self.starts.push((OFFSET + input_warm_up) / LANES);
         self.steps.len() - 1
     }
 
@@ -123,6 +124,22 @@ impl Node for Plan {
         }
     }
 
+    fn unit(&self) -> Option<usize> {
+        let steps = self.steps.iter().filter_map(|step| match step {
+            Step::Close | Step::Combination(_) => None,
+            Step::Mean { window, .. } => Some(window.unit()),
+            Step::Sum { kernel, .. } => Some(kernel.unit()),
+        });
+        let mut unit = LANES;
+        for step in steps {
+            unit = unit / gcd(unit, step?) * step?;
+            if unit > LONGEST {
+                return None;
+            }
+        }
+        Some(unit)
+    }
+
     #[inline(always)]
     fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {
         store_group(simd, input, &mut self.groups[0]);
@@ -148,6 +165,10 @@ impl Node for Plan {
         self.number += 1;
         load_group(simd, &self.groups[self.steps.len() - 1])
     }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[inline(always)]

@@ -1,7 +1,8 @@
 //! Runs a plan over a series: tiles of eight neighbouring segments, one a lane, each with its own history.
 //!
-//! Where a segment starts follows from the filter alone, not from the length of the series: appending bars
-//! changes no value before.
+//! A value depends on the closes of its window and on the window's place modulo the filter's `unit` only, at most
+//! on where its segment starts. So either segments are whole units, as many as suit the series, or where they start
+//! follows from the filter alone: appending bars changes no value before.
 
 use std::borrow::Cow;
 
@@ -11,11 +12,38 @@ use super::group::{Node, Vectors};
 use super::lanes::{LANES, Lanes, Plain};
 use super::plan::{Lone, Plan};
 
-/// Bars of a segment, but for long windows: short beside the history that is computed twice, and few enough for the
-/// second cache. The odd 40 keeps the eight segments, five lines apart in a page, out of each other's cache sets.
-fn segment(warm_up: usize) -> usize {
+/// Rows before the first bar of a tile. Groups so start six bars past a multiple of eight, where cache lines start in the
+/// usual large array: 16 bytes behind the start of a page, in which the allocator keeps its length.
+pub(super) const OFFSET: usize = 2;
+
+/// Bars of a segment where sums of blocks begin anew with it: short beside the history that is computed twice, and few
+/// enough for the second cache. The odd 40 keeps the eight segments, five lines apart in a page, out of each other's
+/// cache sets.
+fn fixed_segment(warm_up: usize) -> usize {
     2048.max((3 * warm_up).next_multiple_of(512)) + 40
 }
+
+/// Bars of a segment for a filter whose values are the same wherever segments start, as long as that is a multiple of
+/// `unit`: an eighth of the values, so that little history is computed twice.
+fn free_segment(unit: usize, values: usize) -> usize {
+    let eighth = values.div_ceil(LANES).next_multiple_of(unit).max(unit);
+    // neighbouring segments at about the same place of a page get in each other's way in the first cache
+    let far = |segment: &usize| segment % PAGE >= NEAR && PAGE - segment % PAGE >= 3 * NEAR;
+    let longer = (0..=PAGE / LANES).map(|more| eighth + more * unit);
+    if eighth < PAGE {
+        return eighth;
+    }
+    longer
+        .take_while(|s| s - eighth <= 4 * NEAR)
+        .find(far)
+        .unwrap_or(eighth)
+}
+
+/// Bars of a page of memory, as the first cache's sets repeat with it.
+const PAGE: usize = 512;
+
+/// Five cache lines of bars.
+const NEAR: usize = 40;
 
 /// Outputs between a group that is stored and the line that is fetched meanwhile.
 const AHEAD: usize = 3 * LANES;
@@ -85,35 +113,34 @@ fn run_node<L: Lanes, N: Node>(
     closes: &[f64],
     out: &mut [f64],
 ) {
-    let segment = segment(warm_up);
     let (head, values) = out.split_at_mut(warm_up.min(closes.len()));
     head.fill(f64::NAN);
+    let segment = match node.unit() {
+        Some(unit) => free_segment(unit, values.len()),
+        None => fixed_segment(warm_up),
+    };
     for (tile, out) in values.chunks_mut(LANES * segment).enumerate() {
         let closes = &closes[tile * LANES * segment..];
-        let rows = (warm_up + segment.min(out.len())).next_multiple_of(LANES);
-        let padded = std::array::from_fn(|lane| padded(closes, lane * segment, rows));
-        let lanes = padded.each_ref().map(|lane| &lane[..]);
-        run_tile(simd, node, warm_up, lanes, split(out, segment));
+        run_tile(simd, node, warm_up, segment, closes, out);
     }
 }
 
-/// The bars from `start` on, as many as `rows`; zeros past the end of the series, and no copy where none is needed.
-fn padded(closes: &[f64], start: usize, rows: usize) -> Cow<'_, [f64]> {
-    if let Some(whole) = closes.get(start..start + rows) {
+/// As many rows of a lane as wanted, from row `start` of its tile on: read where they lie, or with zeros before and past
+/// the series.
+fn rows_from(closes: &[f64], start: usize, rows: usize) -> Cow<'_, [f64]> {
+    let first = start.saturating_sub(OFFSET);
+    // a lane past the end computes what nobody reads
+    let first = if first < closes.len() { first } else { 0 };
+    let zeros = OFFSET.saturating_sub(start).min(rows);
+    if zeros == 0
+        && let Some(whole) = closes.get(first..first + rows)
+    {
         return whole.into();
     }
-    // a lane past the end computes what nobody reads
-    let bars = closes.get(start..).unwrap_or_default();
-    let bars = if bars.is_empty() {
-        &closes[..closes.len().min(rows)]
-    } else {
-        bars
-    };
-    if bars.len() == rows {
-        return bars.into();
-    }
     let mut copy = Vec::with_capacity(rows);
-    copy.extend_from_slice(bars);
+    copy.resize(zeros, 0.0);
+    let last = closes.len().min(first + rows - zeros);
+    copy.extend_from_slice(&closes[first..last]);
     copy.resize(rows, 0.0);
     copy.into()
 }
@@ -124,23 +151,48 @@ fn split(out: &mut [f64], segment: usize) -> [&mut [f64]; LANES] {
     std::array::from_fn(|_| outs.next().unwrap_or_default())
 }
 
-/// Computes one tile from `lanes` of one length, a whole number of groups.
+/// Computes one tile, whose lanes start a segment apart at the first of `closes`.
 #[inline(always)]
 fn run_tile<L: Lanes, N: Node>(
     simd: L,
     node: &mut N,
     warm_up: usize,
-    lanes: [&[f64]; LANES],
-    outs: [&mut [f64]; LANES],
+    segment: usize,
+    closes: &[f64],
+    out: &mut [f64],
 ) {
+    let rows = (OFFSET + warm_up + segment.min(out.len())).next_multiple_of(LANES);
+    // after the first group, which may begin before the series, as far as every lane reaches
+    let last = (closes.len() + OFFSET).saturating_sub((LANES - 1) * segment);
+    let common = (last.min(rows) / LANES * LANES).max(LANES);
+    let mut outs = Outs::new(split(out, segment), OFFSET + warm_up);
     node.restart();
-    let Outs {
-        mut fronts,
-        wholes,
-        mut backs,
-    } = Outs::new(outs, warm_up);
+    for [from, to] in [[0, LANES], [LANES, common], [common, rows]] {
+        let lanes: [_; LANES] =
+            std::array::from_fn(|lane| rows_from(closes, lane * segment + from, to - from));
+        let lanes = lanes.each_ref().map(|lane| &lane[..]);
+        let wholes = if from == LANES {
+            std::mem::take(&mut outs.wholes)
+        } else {
+            Default::default()
+        };
+        run_rows(simd, node, OFFSET + warm_up, from, lanes, wholes, &mut outs);
+    }
+}
+
+/// Computes as many rows of a tile as `lanes` have, `done` rows after its start: a whole number of groups.
+#[inline(always)]
+fn run_rows<L: Lanes, N: Node>(
+    simd: L,
+    node: &mut N,
+    warm_up: usize,
+    done: usize,
+    lanes: [&[f64]; LANES],
+    wholes: [&mut [[f64; LANES]]; LANES],
+    outs: &mut Outs<'_>,
+) {
     let mut wholes = side_by_side(wholes.map(<[_]>::iter_mut));
-    let (mut end, mut back) = (0, 0);
+    let mut end = done;
     for bars in side_by_side(lanes.map(|lane| lane.as_chunks().0.iter())) {
         let bars = simd.transpose(bars.map(
             #[inline(always)]
@@ -154,12 +206,12 @@ fn run_tile<L: Lanes, N: Node>(
         let values = simd.transpose(values);
         if end < warm_up + LANES {
             let lead = end - warm_up;
-            store_part(simd, values, LANES - lead, &mut fronts, 0);
+            store_part(simd, values, LANES - lead, &mut outs.fronts, 0);
         } else if let Some(slots) = wholes.next() {
             store(simd, values, slots);
         } else {
-            store_part(simd, values, 0, &mut backs, back);
-            back += LANES;
+            store_part(simd, values, 0, &mut outs.backs, outs.back);
+            outs.back += LANES;
         }
     }
 }
@@ -170,6 +222,8 @@ struct Outs<'a> {
     fronts: [&'a mut [f64]; LANES],
     wholes: [&'a mut [[f64; LANES]]; LANES],
     backs: [&'a mut [f64]; LANES],
+    /// How much of the backs is filled.
+    back: usize,
 }
 
 impl<'a> Outs<'a> {
@@ -181,6 +235,7 @@ impl<'a> Outs<'a> {
             fronts: Default::default(),
             wholes: Default::default(),
             backs: Default::default(),
+            back: 0,
         };
         for (lane, out) in outs.into_iter().enumerate() {
             let (front, rest) = out.split_at_mut(lead.min(out.len()));
@@ -225,6 +280,12 @@ fn store_part<L: Lanes>(
     at: usize,
 ) {
     for (vector, out) in values.into_iter().zip(outs) {
+        if let Some(slot) = out.get_mut(at..).and_then(<[f64]>::first_chunk_mut)
+            && skipped == 0
+        {
+            simd.store(vector, slot);
+            continue;
+        }
         let mut group = [0.0; LANES];
         simd.store(vector, &mut group);
         for (out, value) in out.iter_mut().skip(at).zip(&group[skipped..]) {

@@ -165,6 +165,10 @@ impl Node for Window {
         self.whole.restart();
     }
 
+    fn unit(&self) -> Option<usize> {
+        Some(self.whole.run() * LANES)
+    }
+
     #[inline(always)]
     fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {
         match self.kind {
