@@ -34,14 +34,6 @@ pub(super) fn group_mut(rows: &mut [Row], at: usize) -> &mut Group {
         .expect("buffers hold whole groups")
 }
 
-/// The values from `at` on.
-#[inline(always)]
-pub(super) fn eight(values: &[f64], at: usize) -> &[f64; LANES] {
-    values[at..]
-        .first_chunk()
-        .expect("tables hold whole groups")
-}
-
 #[inline(always)]
 pub(super) fn load_group<L: Lanes>(simd: L, group: &Group) -> Vectors<L> {
     let row = |index: usize| simd.load(&group[index].0);

@@ -161,91 +161,97 @@ fn run_tile<L: Lanes, N: Node>(
     closes: &[f64],
     out: &mut [f64],
 ) {
-    let rows = (OFFSET + warm_up + segment.min(out.len())).next_multiple_of(LANES);
-    // after the first group, which may begin before the series, as far as every lane reaches
-    let last = (closes.len() + OFFSET).saturating_sub((LANES - 1) * segment);
-    let common = (last.min(rows) / LANES * LANES).max(LANES);
-    let mut outs = Outs::new(split(out, segment), OFFSET + warm_up);
+    let skipped = OFFSET + warm_up;
+    let rows = (skipped + segment.min(out.len())).next_multiple_of(LANES);
+    let mut outs = split(out, segment);
+    // the groups whose rows and outputs every lane has; the rest takes more care
+    let start = skipped.next_multiple_of(LANES);
+    let shortest = outs[LANES - 1].len();
+    let groups = shortest.saturating_sub(start - skipped) / LANES;
+    let end = start + groups * LANES;
     node.restart();
-    for [from, to] in [[0, LANES], [LANES, common], [common, rows]] {
+    const WHOLE: usize = 2;
+    let cuts = [0, LANES, start, end, rows];
+    for (part, cut) in cuts.windows(2).enumerate() {
+        let &[from, to] = cut else { continue };
         let lanes: [_; LANES] =
             std::array::from_fn(|lane| rows_from(closes, lane * segment + from, to - from));
-        let lanes = lanes.each_ref().map(|lane| &lane[..]);
-        let wholes = if from == LANES {
-            std::mem::take(&mut outs.wholes)
+        let lanes = lanes.each_ref().map(|lane| lane.as_chunks().0.iter());
+        if part == WHOLE {
+            let outs = outs.each_mut().map(|out| {
+                let (_, slots) = out.split_at_mut((start - skipped).min(out.len()));
+                slots.as_chunks_mut().0.iter_mut().take(groups)
+            });
+            run_whole(simd, node, side_by_side(lanes), side_by_side(outs));
         } else {
-            Default::default()
-        };
-        run_rows(simd, node, OFFSET + warm_up, from, lanes, wholes, &mut outs);
+            run_part(simd, node, skipped, from, side_by_side(lanes), &mut outs);
+        }
     }
 }
 
-/// Computes as many rows of a tile as `lanes` have, `done` rows after its start: a whole number of groups.
+/// Computes groups that are stored whole.
 #[inline(always)]
-fn run_rows<L: Lanes, N: Node>(
+fn run_whole<'a, L: Lanes, N: Node>(
     simd: L,
     node: &mut N,
-    warm_up: usize,
-    done: usize,
-    lanes: [&[f64]; LANES],
-    wholes: [&mut [[f64; LANES]]; LANES],
-    outs: &mut Outs<'_>,
+    lanes: impl Iterator<Item = [&'a [f64; LANES]; LANES]>,
+    outs: impl Iterator<Item = [&'a mut [f64; LANES]; LANES]>,
 ) {
-    let mut wholes = side_by_side(wholes.map(<[_]>::iter_mut));
-    let mut end = done;
-    for bars in side_by_side(lanes.map(|lane| lane.as_chunks().0.iter())) {
-        let bars = simd.transpose(bars.map(
-            #[inline(always)]
-            |bars| simd.load(bars),
-        ));
-        let values = node.take(simd, bars);
-        end += LANES;
-        if end <= warm_up {
+    for (bars, slots) in lanes.zip(outs) {
+        let values = take(simd, node, bars);
+        // These 64-byte stores may cross cache lines, at twice the time of one within a line; a detour through a buffer
+        // that aligns them takes longer still.
+        for (vector, slot) in values.into_iter().zip(slots) {
+            simd.prefetch(slot.as_ptr().wrapping_add(AHEAD));
+            simd.store(vector, slot);
+        }
+    }
+}
+
+/// Computes the groups from row `row` of a tile on, and stores those of their values that have a place: none before row
+/// `skipped`, and none past a lane's output.
+#[inline(always)]
+fn run_part<'a, L: Lanes, N: Node>(
+    simd: L,
+    node: &mut N,
+    skipped: usize,
+    mut row: usize,
+    lanes: impl Iterator<Item = [&'a [f64; LANES]; LANES]>,
+    outs: &mut [&mut [f64]; LANES],
+) {
+    for bars in lanes {
+        let values = take(simd, node, bars);
+        let early = skipped.saturating_sub(row).min(LANES);
+        row += LANES;
+        if early == LANES {
             continue;
         }
-        let values = simd.transpose(values);
-        if end < warm_up + LANES {
-            let lead = end - warm_up;
-            store_part(simd, values, LANES - lead, &mut outs.fronts, 0);
-        } else if let Some(slots) = wholes.next() {
-            store(simd, values, slots);
-        } else {
-            store_part(simd, values, 0, &mut outs.backs, outs.back);
-            outs.back += LANES;
+        let at = row - LANES + early - skipped;
+        for (vector, out) in values.into_iter().zip(outs.iter_mut()) {
+            if let Some(slot) = out.get_mut(at..).and_then(<[f64]>::first_chunk_mut)
+                && early == 0
+            {
+                simd.store(vector, slot);
+                continue;
+            }
+            let mut group = [0.0; LANES];
+            simd.store(vector, &mut group);
+            let slots = out.iter_mut().skip(at);
+            for (slot, value) in slots.zip(&group[early..]) {
+                *slot = *value;
+            }
         }
     }
 }
 
-/// The lanes' outputs, cut where the groups end: those of the first, partial group, as many whole groups as every lane
-/// has, and what follows.
-struct Outs<'a> {
-    fronts: [&'a mut [f64]; LANES],
-    wholes: [&'a mut [[f64; LANES]]; LANES],
-    backs: [&'a mut [f64]; LANES],
-    /// How much of the backs is filled.
-    back: usize,
-}
-
-impl<'a> Outs<'a> {
-    fn new(outs: [&'a mut [f64]; LANES], warm_up: usize) -> Self {
-        let lead = warm_up.next_multiple_of(LANES) - warm_up;
-        let shortest = outs.iter().map(|out| out.len()).min().unwrap_or(0);
-        let groups = shortest.saturating_sub(lead) / LANES;
-        let mut parts = Self {
-            fronts: Default::default(),
-            wholes: Default::default(),
-            backs: Default::default(),
-            back: 0,
-        };
-        for (lane, out) in outs.into_iter().enumerate() {
-            let (front, rest) = out.split_at_mut(lead.min(out.len()));
-            let (whole, back) = rest.split_at_mut(groups * LANES);
-            parts.fronts[lane] = front;
-            parts.wholes[lane] = whole.as_chunks_mut().0;
-            parts.backs[lane] = back;
-        }
-        parts
-    }
+/// The values of the next group, by lane.
+#[inline(always)]
+fn take<L: Lanes, N: Node>(simd: L, node: &mut N, bars: [&[f64; LANES]; LANES]) -> Vectors<L> {
+    let rows = simd.transpose(bars.map(
+        #[inline(always)]
+        |bars| simd.load(bars),
+    ));
+    simd.transpose(node.take(simd, rows))
 }
 
 /// The next item of each iterator, as long as all have one.
@@ -258,40 +264,6 @@ fn side_by_side<I: Iterator>(
         #[inline(always)]
         |((((a, b), c), d), (((e, f), g), h))| [a, b, c, d, e, f, g, h],
     )
-}
-
-/// Stores one whole group. These 64-byte stores may cross cache lines, at twice the time of one within a line; a detour
-/// through a buffer that aligns them takes longer still.
-#[inline(always)]
-fn store<L: Lanes>(simd: L, values: Vectors<L>, slots: [&mut [f64; LANES]; LANES]) {
-    for (vector, slot) in values.into_iter().zip(slots) {
-        simd.prefetch(slot.as_ptr().wrapping_add(AHEAD));
-        simd.store(vector, slot);
-    }
-}
-
-/// Stores each lane's values but for the first `skipped`, as far as its output reaches from `at` on.
-#[inline(always)]
-fn store_part<L: Lanes>(
-    simd: L,
-    values: Vectors<L>,
-    skipped: usize,
-    outs: &mut [&mut [f64]; LANES],
-    at: usize,
-) {
-    for (vector, out) in values.into_iter().zip(outs) {
-        if let Some(slot) = out.get_mut(at..).and_then(<[f64]>::first_chunk_mut)
-            && skipped == 0
-        {
-            simd.store(vector, slot);
-            continue;
-        }
-        let mut group = [0.0; LANES];
-        simd.store(vector, &mut group);
-        for (out, value) in out.iter_mut().skip(at).zip(&group[skipped..]) {
-            *out = *value;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! (The two-sided scheme of van Herk 1992 and Gil and Werman 1993, there for maxima, here with several blocks a window.)
 
 use super::blocks::Blocks;
-use super::group::{Node, Vectors, eight, group, group_mut, load_group, store_group};
+use super::group::{Node, Vectors, group, group_mut, load_group, store_group};
 use super::lanes::{LANES, Lanes, Row};
 
 /// Which mean.
@@ -23,8 +23,10 @@ pub(super) enum Kind {
 pub(super) struct Window {
     kind: Kind,
     inverse: f64,
-    /// `k` over the divisor, for each `k` as far as the period.
-    scaled: Vec<f64>,
+    /// The weights of a group's rows, over the divisor.
+    weights: [f64; LANES],
+    /// What the plain sum of each row's head is lifted by: the bars of its window's tail, over the divisor.
+    lifts: [f64; LANES],
     /// Rows of a group whose windows hold one more block than the others'.
     over: usize,
     /// The sums of each block's last rows by how many are left out, a ring of blocks; the first block once more after
@@ -36,7 +38,6 @@ pub(super) struct Window {
     newest: usize,
     /// The whole blocks that every window of a group holds.
     whole: Blocks,
-    whole_bars: usize,
 }
 
 impl Window {
@@ -50,16 +51,17 @@ impl Window {
         let inverse = 1.0 / divisor;
         // a window begins that many blocks before its newest one, or one more
         let back = (period - 1) / LANES;
+        let over = (period - 1) % LANES;
         Self {
             kind,
             inverse,
-            scaled: (0..=period).map(|k| k as f64 * inverse).collect(),
-            over: (period - 1) % LANES,
+            weights: std::array::from_fn(|row| ((back - 1) * LANES + 1 + row) as f64 * inverse),
+            lifts: std::array::from_fn(|row| (over + LANES - row) as f64 * inverse),
+            over,
             tails: vec![Row::ZERO; (back + 3) * LANES],
             plain: vec![Row::ZERO; back + 2],
             newest: 0,
             whole: Blocks::new(back - 1),
-            whole_bars: (back - 1) * LANES,
         }
     }
 
@@ -116,13 +118,11 @@ impl Window {
         let [mut plain, weighted] = self.whole.sums(simd);
         let mut weighted = simd.mul(weighted, inverse);
         self.whole.push(simd, [block, sums[0]]);
-        let weights = eight(&self.scaled, self.whole_bars + 1);
-        let lifts = eight(&self.scaled, self.over + 1);
         let mut out = tails;
         for row in 0..LANES {
             plain = simd.add(plain, input[row]);
-            weighted = simd.mul_add(simd.splat(weights[row]), input[row], weighted);
-            let head = simd.mul_add(simd.splat(lifts[LANES - 1 - row]), plain, weighted);
+            weighted = simd.mul_add(simd.splat(self.weights[row]), input[row], weighted);
+            let head = simd.mul_add(simd.splat(self.lifts[row]), plain, weighted);
             out[row] = simd.mul_add(tails[row], inverse, head);
         }
         self.newest = oldest;
