@@ -180,7 +180,10 @@ fn run_tile<L: Lanes, N: Node>(
         if part == WHOLE {
             let outs = outs.each_mut().map(|out| {
                 let (_, slots) = out.split_at_mut((start - skipped).min(out.len()));
-                slots.as_chunks_mut().0.iter_mut().take(groups)
+                // cut, not taken from: eight counters for the iterators would not fit the registers
+                let slots = slots.as_chunks_mut().0;
+                let end = groups.min(slots.len());
+                slots[..end].iter_mut()
             });
             run_whole(simd, node, side_by_side(lanes), side_by_side(outs));
         } else {
