@@ -1,135 +1,247 @@
-//! Sums over the newest whole blocks of each lane: few of them one by one, many by the scheme of `window.rs` once more.
+//! Sums over the newest whole blocks of each lane: few of them one by one, many from runs of eight, as `window.rs` sums
+//! bars from blocks.
 
 use super::lanes::{LANES, Lanes, Row};
 
 /// The plain sum of some bars, and their sum with the weights 1, 2, ... from the oldest.
 type Sums = [Row; 2];
 
-/// Up to here, a sum block by block takes less than heads and tails, which cost the same however many there are.
-const FEW: usize = 7;
+/// The same in registers.
+type Pair<L> = [<L as Lanes>::Vector; 2];
 
-/// The state of a window of `count` blocks.
+/// Blocks of a run. The bars of one are a multiple of any place in it: streams that start so far apart sum alike.
+pub(super) const RUN: usize = 8;
+
+/// Bars before each block of a run.
+const BARS: [f64; RUN] = [0.0, 8.0, 16.0, 24.0, 32.0, 40.0, 48.0, 56.0];
+
+/// The state of a window of whole blocks.
 #[derive(Debug, Clone)]
-pub(super) struct Blocks {
-    count: usize,
-    /// The newest blocks, a ring; twice in a row if they are few, so that they can be summed in order.
-    blocks: Vec<Sums>,
-    /// The place of the next block in the ring, which is that of the oldest.
-    place: usize,
-    /// Otherwise: the sums of the last blocks of the ring as it was when it last began anew, by how many are left out,
-    tails: Vec<Sums>,
-    /// and of those that came since.
-    head: Sums,
-    /// Bars before each block.
-    bars: Vec<f64>,
+pub(super) enum Blocks {
+    Few(Few),
+    Many(Box<Many>),
 }
 
 impl Blocks {
     pub(super) fn new(count: usize) -> Self {
-        let zeros = vec![[Row::ZERO; 2]; count];
-        Self {
-            count,
-            blocks: if count > FEW {
-                zeros.clone()
-            } else {
-                zeros.repeat(2)
-            },
-            place: 0,
-            tails: if count > FEW { zeros } else { Vec::new() },
-            head: [Row::ZERO; 2],
-            bars: (0..=count).map(|block| (block * LANES) as f64).collect(),
+        if count < RUN {
+            Self::Few(Few::new(count))
+        } else {
+            Self::Many(Box::new(Many::new(count)))
         }
     }
 
     /// Starts anew. What is kept belongs to windows that began before, which are never asked for, but for the head.
     pub(super) fn restart(&mut self) {
-        self.place = 0;
-        self.head = [Row::ZERO; 2];
-    }
-
-    /// Blocks of a run: where the runs begin decides how their sums are made.
-    pub(super) fn run(&self) -> usize {
-        if self.count > FEW { self.count } else { 1 }
-    }
-
-    /// The sums over the newest blocks.
-    #[inline(always)]
-    pub(super) fn sums<L: Lanes>(&self, simd: L) -> [L::Vector; 2] {
-        if self.count > FEW {
-            let [plain, weighted] = load(simd, &self.tails[self.place]);
-            let head = load(simd, &self.head);
-            let before = simd.splat(self.bars[self.count - self.place]);
-            let weighted = simd.add(weighted, head[1]);
-            return [
-                simd.add(plain, head[0]),
-                simd.mul_add(before, head[0], weighted),
-            ];
+        match self {
+            Self::Few(few) => few.place = 0,
+            Self::Many(many) => many.restart(),
         }
+    }
+
+    /// The sums over the newest blocks, without `block`, which is the newest for the next call.
+    #[inline(always)]
+    pub(super) fn take<L: Lanes>(&mut self, simd: L, block: Pair<L>) -> Pair<L> {
+        match self {
+            Self::Few(few) => {
+                let sums = few.sums(simd);
+                few.push(simd, block);
+                sums
+            }
+            Self::Many(many) => {
+                let sums = many.sums(simd);
+                many.push(simd, block);
+                sums
+            }
+        }
+    }
+}
+
+/// Fewer blocks than a run.
+#[derive(Debug, Clone)]
+pub(super) struct Few {
+    count: usize,
+    /// The newest blocks, a ring, twice in a row: so they can be summed in order.
+    blocks: Vec<Sums>,
+    /// The place of the next block in the ring, which is that of the oldest.
+    place: usize,
+}
+
+impl Few {
+    fn new(count: usize) -> Self {
+        Self {
+            count,
+            blocks: vec![[Row::ZERO; 2]; 2 * count],
+            place: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn sums<L: Lanes>(&self, simd: L) -> Pair<L> {
         let mut sums = [simd.splat(0.0); 2];
         let blocks = &self.blocks[self.place..][..self.count];
-        for (block, &before) in blocks.iter().zip(&self.bars) {
+        for (block, &before) in blocks.iter().zip(&BARS) {
             sums = append(simd, sums, before, load(simd, block));
         }
         sums
     }
 
-    /// Takes the next block.
     #[inline(always)]
-    pub(super) fn push<L: Lanes>(&mut self, simd: L, block: [L::Vector; 2]) {
+    fn push<L: Lanes>(&mut self, simd: L, block: Pair<L>) {
         if self.count == 0 {
             return;
         }
         store(simd, block, &mut self.blocks[self.place]);
-        if self.count > FEW {
-            let head = load(simd, &self.head);
-            let head = append(simd, head, self.bars[self.place], block);
-            store(simd, head, &mut self.head);
-        } else {
-            store(simd, block, &mut self.blocks[self.place + self.count]);
-        }
+        store(simd, block, &mut self.blocks[self.place + self.count]);
         self.place += 1;
         if self.place == self.count {
             self.place = 0;
-            if self.count > FEW {
-                self.turn(simd);
-            }
+        }
+    }
+}
+
+/// A run of blocks or more: the window is the tail of one run, some whole runs, and the head of the newest.
+#[derive(Debug, Clone)]
+pub(super) struct Many {
+    /// A ring of runs. Of a full one the sums of its last blocks, by how many are left out; of the newest its blocks.
+    runs: Vec<[Sums; RUN]>,
+    /// The place of the newest run in the ring.
+    run: usize,
+    /// Its blocks so far,
+    filled: usize,
+    /// and their sums.
+    head: Sums,
+    /// The window by the blocks of the newest run.
+    cuts: [Cut; RUN],
+    /// Whole runs of a window, without the one that only those with the shorter tail hold.
+    others: usize,
+    /// The run of the tail and the sums of the whole runs: of windows with the longer tail, and with the shorter.
+    parts: [(usize, Sums); 2],
+}
+
+/// How a window over blocks lies in the runs.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    /// Which of the two `parts` it has.
+    part: usize,
+    /// Blocks of the tail's run that are left out, at least one block is not.
+    left_out: usize,
+    /// Bars before the whole runs,
+    before_whole: f64,
+    /// and before the head.
+    before_head: f64,
+}
+
+impl Cut {
+    fn new(count: usize, filled: usize) -> Self {
+        let tail = (count - filled - 1) % RUN + 1;
+        Self {
+            part: usize::from(filled < count % RUN),
+            left_out: RUN - tail,
+            before_whole: (tail * LANES) as f64,
+            before_head: ((count - filled) * LANES) as f64,
+        }
+    }
+}
+
+impl Many {
+    fn new(count: usize) -> Self {
+        let mut many = Self {
+            runs: vec![[[Row::ZERO; 2]; RUN]; count / RUN + 2],
+            run: 0,
+            filled: 0,
+            head: [Row::ZERO; 2],
+            cuts: std::array::from_fn(|filled| Cut::new(count, filled)),
+            others: count / RUN - 1,
+            parts: [(0, [Row::ZERO; 2]); 2],
+        };
+        many.restart();
+        many
+    }
+
+    fn restart(&mut self) {
+        (self.run, self.filled) = (0, 0);
+        self.head = [Row::ZERO; 2];
+        self.parts[1].0 = self.after(0);
+        self.parts[0].0 = self.after(self.after(0));
+    }
+
+    #[inline(always)]
+    fn sums<L: Lanes>(&self, simd: L) -> Pair<L> {
+        let cut = self.cuts[self.filled % RUN];
+        let (run, whole) = &self.parts[cut.part];
+        let sums = load(simd, &self.runs[*run][cut.left_out]);
+        let sums = append(simd, sums, cut.before_whole, load(simd, whole));
+        append(simd, sums, cut.before_head, load(simd, &self.head))
+    }
+
+    /// The place after another in the ring.
+    fn after(&self, run: usize) -> usize {
+        if run + 1 == self.runs.len() {
+            0
+        } else {
+            run + 1
         }
     }
 
-    /// Makes the full ring the tails, summed backwards, and begins a new head.
+    #[inline(always)]
+    fn push<L: Lanes>(&mut self, simd: L, block: Pair<L>) {
+        let place = self.filled % RUN;
+        store(simd, block, &mut self.runs[self.run][place]);
+        let head = append(simd, load(simd, &self.head), BARS[place], block);
+        store(simd, head, &mut self.head);
+        self.filled += 1;
+        if self.filled == RUN {
+            self.turn(simd);
+        }
+    }
+
+    /// Makes the full run tails, summed backwards, sums the whole runs of the next windows, and begins a new run.
     #[inline(always)]
     fn turn<L: Lanes>(&mut self, simd: L) {
         let bars = simd.splat(LANES as f64);
         let mut sums = [simd.splat(0.0); 2];
-        for (block, tail) in self.blocks.iter().zip(&mut self.tails).rev() {
-            let block = load(simd, block);
-            let weighted = simd.mul_add(bars, sums[0], block[1]);
-            sums = [simd.add(sums[0], block[0]), simd.add(sums[1], weighted)];
-            store(simd, sums, tail);
+        for block in self.runs[self.run].iter_mut().rev() {
+            let [plain, weighted] = load(simd, block);
+            let weighted = simd.mul_add(bars, sums[0], weighted);
+            sums = [simd.add(sums[0], plain), simd.add(sums[1], weighted)];
+            store(simd, sums, block);
         }
-        self.head = [Row::ZERO; 2];
+        let oldest = self.after(self.after(self.run));
+        self.run = self.after(self.run);
+        (self.filled, self.head) = (0, [Row::ZERO; 2]);
+        // the ring from its oldest run on: one for tails only, one that may be whole, the others, the new one
+        let mut run = self.after(oldest);
+        let first = load(simd, &self.runs[run][0]);
+        let mut others = [simd.splat(0.0); 2];
+        let mut before = 0.0;
+        for _ in 0..self.others {
+            run = self.after(run);
+            others = append(simd, others, before, load(simd, &self.runs[run][0]));
+            before += (RUN * LANES) as f64;
+        }
+        let all = append(simd, first, (RUN * LANES) as f64, others);
+        self.parts[0].0 = self.after(oldest);
+        self.parts[1].0 = oldest;
+        store(simd, others, &mut self.parts[0].1);
+        store(simd, all, &mut self.parts[1].1);
     }
 }
 
-/// Adds a block that lies `before` bars after the oldest one.
+/// Adds what lies `before` bars after the oldest bar.
 #[inline(always)]
-fn append<L: Lanes>(
-    simd: L,
-    sums: [L::Vector; 2],
-    before: f64,
-    block: [L::Vector; 2],
-) -> [L::Vector; 2] {
-    let weighted = simd.mul_add(simd.splat(before), block[0], block[1]);
-    [simd.add(sums[0], block[0]), simd.add(sums[1], weighted)]
+fn append<L: Lanes>(simd: L, sums: Pair<L>, before: f64, later: Pair<L>) -> Pair<L> {
+    let weighted = simd.mul_add(simd.splat(before), later[0], later[1]);
+    [simd.add(sums[0], later[0]), simd.add(sums[1], weighted)]
 }
 
 #[inline(always)]
-fn load<L: Lanes>(simd: L, [plain, weighted]: &Sums) -> [L::Vector; 2] {
+fn load<L: Lanes>(simd: L, [plain, weighted]: &Sums) -> Pair<L> {
     [simd.load(&plain.0), simd.load(&weighted.0)]
 }
 
 #[inline(always)]
-fn store<L: Lanes>(simd: L, sums: [L::Vector; 2], [plain, weighted]: &mut Sums) {
+fn store<L: Lanes>(simd: L, sums: Pair<L>, [plain, weighted]: &mut Sums) {
     simd.store(sums[0], &mut plain.0);
     simd.store(sums[1], &mut weighted.0);
 }

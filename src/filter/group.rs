@@ -13,9 +13,6 @@ pub(super) trait Node {
     /// Starts on a new stream.
     fn restart(&mut self);
 
-    /// Streams that start a multiple of that many bars apart give a window the same bits; `None` if it is too many.
-    fn unit(&self) -> Option<usize>;
-
     /// Takes the next group and returns its values; those of windows that began before the stream are meaningless.
     fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L>;
 }

@@ -49,10 +49,6 @@ impl Node for Kernel {
         self.filled = self.weights.len() - 1;
     }
 
-    fn unit(&self) -> Option<usize> {
-        Some(LANES)
-    }
-
     #[inline(always)]
     fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {
         let history = self.weights.len() - 1;

@@ -124,22 +124,6 @@ impl Node for Plan {
         }
     }
 
-    fn unit(&self) -> Option<usize> {
-        let steps = self.steps.iter().filter_map(|step| match step {
-            Step::Close | Step::Combination(_) => None,
-            Step::Mean { window, .. } => Some(window.unit()),
-            Step::Sum { kernel, .. } => Some(kernel.unit()),
-        });
-        let mut unit = LANES;
-        for step in steps {
-            unit = unit / gcd(unit, step?) * step?;
-            if unit > LONGEST {
-                return None;
-            }
-        }
-        Some(unit)
-    }
-
     #[inline(always)]
     fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {
         store_group(simd, input, &mut self.groups[0]);
@@ -165,10 +149,6 @@ impl Node for Plan {
         self.number += 1;
         load_group(simd, &self.groups[self.steps.len() - 1])
     }
-}
-
-fn gcd(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[inline(always)]

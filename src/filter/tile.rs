@@ -1,13 +1,14 @@
-//! Runs a plan over a series: tiles of eight neighbouring segments, one a lane, each with its own history.
+//! Runs a plan over a series in eight segments side by side, one a lane, each with its own history.
 //!
-//! A value depends on the closes of its window and on the window's place modulo the filter's `unit` only, at most
-//! on where its segment starts. So either segments are whole units, as many as suit the series, or where they start
-//! follows from the filter alone: appending bars changes no value before.
+//! A value depends on the closes of its window and on the window's place within [`UNIT`] bars, not on where segments
+//! start, as those start at multiples of it. So segments are as long as suits the series, and appending bars changes no
+//! value before.
 
 use std::borrow::Cow;
 
 use pulp::NullaryFnOnce;
 
+use super::blocks::RUN;
 use super::group::{Node, Vectors};
 use super::lanes::{LANES, Lanes, Plain};
 use super::plan::{Lone, Plan};
@@ -16,34 +17,22 @@ use super::plan::{Lone, Plan};
 /// usual large array: 16 bytes behind the start of a page, in which the allocator keeps its length.
 pub(super) const OFFSET: usize = 2;
 
-/// Bars of a segment where sums of blocks begin anew with it: short beside the history that is computed twice, and few
-/// enough for the second cache. The odd 40 keeps the eight segments, five lines apart in a page, out of each other's
-/// cache sets.
-fn fixed_segment(warm_up: usize) -> usize {
-    2048.max((3 * warm_up).next_multiple_of(512)) + 40
-}
+/// Segments start a multiple of that many bars apart: windows at one place of two segments are then summed alike.
+const UNIT: usize = RUN * LANES;
 
-/// Bars of a segment for a filter whose values are the same wherever segments start, as long as that is a multiple of
-/// `unit`: an eighth of the values, so that little history is computed twice.
-fn free_segment(unit: usize, values: usize) -> usize {
-    let eighth = values.div_ceil(LANES).next_multiple_of(unit).max(unit);
-    // neighbouring segments at about the same place of a page get in each other's way in the first cache
-    let far = |segment: &usize| segment % PAGE >= NEAR && PAGE - segment % PAGE >= 3 * NEAR;
-    let longer = (0..=PAGE / LANES).map(|more| eighth + more * unit);
+/// Bars of a page of memory, with which the first cache's sets repeat.
+const PAGE: usize = 512;
+
+/// Bars of a segment: an eighth of the values, so that little history is computed twice, or a little more, where
+/// neighbouring segments would lie at about the same place of a page and push each other out of the first cache.
+fn segment(values: usize) -> usize {
+    let eighth = values.div_ceil(LANES).next_multiple_of(UNIT).max(UNIT);
     if eighth < PAGE {
         return eighth;
     }
-    longer
-        .take_while(|s| s - eighth <= 4 * NEAR)
-        .find(far)
-        .unwrap_or(eighth)
+    let is_apart = |segment: &usize| (UNIT..=PAGE - 2 * UNIT).contains(&(segment % PAGE));
+    (eighth..).step_by(UNIT).find(is_apart).unwrap_or(eighth)
 }
-
-/// Bars of a page of memory, as the first cache's sets repeat with it.
-const PAGE: usize = 512;
-
-/// Five cache lines of bars.
-const NEAR: usize = 40;
 
 /// Outputs between a group that is stored and the line that is fetched meanwhile.
 const AHEAD: usize = 3 * LANES;
@@ -115,14 +104,7 @@ fn run_node<L: Lanes, N: Node>(
 ) {
     let (head, values) = out.split_at_mut(warm_up.min(closes.len()));
     head.fill(f64::NAN);
-    let segment = match node.unit() {
-        Some(unit) => free_segment(unit, values.len()),
-        None => fixed_segment(warm_up),
-    };
-    for (tile, out) in values.chunks_mut(LANES * segment).enumerate() {
-        let closes = &closes[tile * LANES * segment..];
-        run_tile(simd, node, warm_up, segment, closes, out);
-    }
+    run_tile(simd, node, warm_up, closes, values);
 }
 
 /// As many rows of a lane as wanted, from row `start` of its tile on: read where they lie, or with zeros before and past
@@ -157,10 +139,10 @@ fn run_tile<L: Lanes, N: Node>(
     simd: L,
     node: &mut N,
     warm_up: usize,
-    segment: usize,
     closes: &[f64],
     out: &mut [f64],
 ) {
+    let segment = segment(out.len());
     let skipped = OFFSET + warm_up;
     let rows = (skipped + segment.min(out.len())).next_multiple_of(LANES);
     let mut outs = split(out, segment);
@@ -337,10 +319,23 @@ mod tests {
         for filter in filters() {
             let whole = bits(pulp::Arch::new(), &filter, walk.closes());
             for bars in [
-                1, 7, 8, 100, 2_087, 2_088, 2_089, 9_000, 16_704, 17_111, 17_112,
+                1, 7, 8, 63, 65, 511, 513, 1_025, 4_097, 9_000, 17_111, 29_999,
             ] {
                 let part = bits(pulp::Arch::new(), &filter, &walk.closes()[..bars]);
                 assert!(part == whole[..bars], "{filter} {bars}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_slice_from_whole_runs_on_has_the_same_bits() {
+        let walk = crate::random_walk(12_345, 7).unwrap();
+        for filter in filters() {
+            let whole = bits(pulp::Arch::new(), &filter, walk.closes());
+            for start in [1, 5, 90].map(|units| units * UNIT) {
+                let part = bits(pulp::Arch::new(), &filter, &walk.closes()[start..]);
+                let full = filter.warm_up().min(part.len());
+                assert!(part[full..] == whole[start + full..], "{filter} {start}");
             }
         }
     }

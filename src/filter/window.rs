@@ -115,9 +115,8 @@ impl Window {
             }
         }
         let inverse = simd.splat(self.inverse);
-        let [mut plain, weighted] = self.whole.sums(simd);
+        let [mut plain, weighted] = self.whole.take(simd, [block, sums[0]]);
         let mut weighted = simd.mul(weighted, inverse);
-        self.whole.push(simd, [block, sums[0]]);
         let mut out = tails;
         for row in 0..LANES {
             plain = simd.add(plain, input[row]);
@@ -146,8 +145,7 @@ impl Window {
             }
         }
         let inverse = simd.splat(self.inverse);
-        let [mut plain, _] = self.whole.sums(simd);
-        self.whole.push(simd, [block, block]);
+        let [mut plain, _] = self.whole.take(simd, [block, block]);
         let mut out = tails;
         for row in 0..LANES {
             plain = simd.add(plain, input[row]);
@@ -163,10 +161,6 @@ impl Node for Window {
         // what the rings still hold belongs to windows that began before the stream, which are never asked for
         self.newest = 0;
         self.whole.restart();
-    }
-
-    fn unit(&self) -> Option<usize> {
-        Some(self.whole.run() * LANES)
     }
 
     #[inline(always)]
