@@ -133,6 +133,9 @@ fn split(out: &mut [f64], segment: usize) -> [&mut [f64]; LANES] {
     std::array::from_fn(|_| outs.next().unwrap_or_default())
 }
 
+/// The part of a lane whose groups are stored whole.
+const WHOLE: usize = 2;
+
 /// Computes one tile, whose lanes start a segment apart at the first of `closes`.
 #[inline(always)]
 fn run_tile<L: Lanes, N: Node>(
@@ -152,7 +155,6 @@ fn run_tile<L: Lanes, N: Node>(
     let groups = shortest.saturating_sub(start - skipped) / LANES;
     let end = start + groups * LANES;
     node.restart();
-    const WHOLE: usize = 2;
     let cuts = [0, LANES, start, end, rows];
     for (part, cut) in cuts.windows(2).enumerate() {
         let &[from, to] = cut else { continue };
