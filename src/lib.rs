@@ -79,6 +79,7 @@ mod metrics;
 #[cfg(feature = "plot")]
 #[cfg_attr(docsrs, doc(cfg(feature = "plot")))]
 pub mod plot;
+mod prefetch;
 mod question;
 mod rules;
 mod selection;

@@ -6,6 +6,7 @@ use pulp::{Simd, WithSimd};
 
 use super::found::Found;
 use crate::error::{Error, Result};
+use crate::prefetch;
 
 /// Which way a position faces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -135,6 +136,12 @@ impl<'a> SideWriter<'a> {
             above,
             ties,
         });
+    }
+
+    /// Asks for the sink's cache lines, which another core may have changed last.
+    #[inline(always)]
+    pub(crate) fn prefetch_sink(&self) {
+        prefetch::value(&*self.sink);
     }
 
     /// Returns the bars of the series.

@@ -7,6 +7,8 @@
 #[cfg(target_arch = "x86_64")]
 use pulp::Simd;
 
+use crate::prefetch;
+
 /// Lanes of a row, the same for every instruction set.
 pub(super) const LANES: usize = 8;
 
@@ -32,7 +34,7 @@ pub(super) trait Lanes: Copy {
     /// Asks for the cache line of an address, legal or not, so that a store to it need not wait; a hint at most.
     #[inline(always)]
     fn prefetch(self, address: *const f64) {
-        let _ = (self, address);
+        prefetch::line(address.cast());
     }
     /// Turns eight vectors, one a lane, into eight rows, one a bar; and back.
     fn transpose(self, vectors: [Self::Vector; LANES]) -> [Self::Vector; LANES];
@@ -115,11 +117,6 @@ impl Lanes for pulp::x86::V4 {
         self.mul_add_f64s(a, b, c)
     }
 
-    #[inline(always)]
-    fn prefetch(self, address: *const f64) {
-        prefetch(address);
-    }
-
     /// Three rounds of eight shuffles. The four-fold `deinterleave` is a round within pairs of elements and a round
     /// within pairs of 128-bit quarters; before its second use the first of these is undone, which the compiler
     /// folds away, so that only the quarters move once more.
@@ -131,14 +128,6 @@ impl Lanes for pulp::x86::V4 {
         let [r2, r3, r6, r7] = quarters(self, [a2, a3], [e2, e3]);
         [r0, r1, r2, r3, r4, r5, r6, r7]
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn prefetch(address: *const f64) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a prefetch reads and writes nothing and faults at no address; the pointer is never dereferenced.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -182,11 +171,6 @@ impl Lanes for pulp::x86::V3 {
     fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
         let half = |side: usize| self.mul_add_f64s(a[side], b[side], c[side]);
         [half(0), half(1)]
-    }
-
-    #[inline(always)]
-    fn prefetch(self, address: *const f64) {
-        prefetch(address);
     }
 
     /// Four blocks of four by four; the four-fold `deinterleave` of this width is a transposition.

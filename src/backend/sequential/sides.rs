@@ -7,6 +7,7 @@ use super::plan::{Job, Plan};
 use super::rows::Tile;
 use crate::crossover::{Predicate, SideWriter};
 use crate::diagnostics::Diagnostics;
+use crate::prefetch;
 use crate::question::Question;
 
 /// Decided words of one tile for [`GROUP`] combinations, one run of words each.
@@ -92,9 +93,15 @@ impl WithLanes for Decide<'_, '_, '_> {
         let mut open = Vec::new();
         for jobs in self.jobs.chunks_mut(GROUP) {
             open.clear();
+            for job in jobs.iter() {
+                prefetch::value(&*job.writer);
+            }
             for (index, job) in jobs.iter().enumerate() {
                 let words = self.words.run(index);
                 self.context.compare(lanes, index, job, words, &mut open);
+            }
+            for job in jobs.iter() {
+                job.writer.prefetch_sink();
             }
             for open in &open {
                 let job = &jobs[open.job];
