@@ -42,10 +42,10 @@ impl Pool {
         }
     }
 
-    /// Runs a job on the pool, which starts on first use.
-    fn install<T: Send>(&self, job: impl FnOnce() -> T + Send) -> Result<T> {
+    /// The engine's own pool, which starts on first use; `None` for rayon's global one.
+    fn pool(&self) -> Result<Option<&ThreadPool>> {
         let Some(threads) = self.threads else {
-            return Ok(rayon::scope(|_| job()));
+            return Ok(None);
         };
         if self.pool.get().is_none() {
             let built = ThreadPoolBuilder::new().num_threads(threads).build();
@@ -56,8 +56,7 @@ impl Pool {
             // another caller may have been first: its pool is as good
             let _ = self.pool.set(pool);
         }
-        let pool = self.pool.get().expect("set above");
-        Ok(pool.install(job))
+        Ok(self.pool.get())
     }
 }
 
@@ -70,11 +69,15 @@ impl Backend for Pool {
         let closes = question.series().closes();
         let mut values = Array2::zeros((question.filters().len(), closes.len()));
         let rows = values.as_slice_mut().expect("a new matrix is contiguous");
-        self.install(|| {
+        let mut evaluate = || {
             rows.par_chunks_mut(closes.len())
                 .zip(question.filters())
                 .try_for_each(|(row, filter)| filter.evaluate_into(closes, row))
-        })??;
+        };
+        match self.pool()? {
+            Some(pool) => pool.install(evaluate),
+            None => evaluate(),
+        }?;
         let bounds = question
             .filters()
             .iter()
@@ -91,6 +94,7 @@ impl Backend for Pool {
         question: &Question<'_>,
         writers: &mut [SideWriter<'_>],
     ) -> Result<Diagnostics> {
-        self.install(|| parallel::sides("m4", self.path, question, writers))
+        let pool = self.pool()?;
+        Ok(parallel::sides("m4", self.path, pool, question, writers))
     }
 }

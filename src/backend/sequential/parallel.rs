@@ -6,10 +6,10 @@
 //! and a combination's words reach its writer in the order of the bars. Nothing is held but one tile a thread.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use rayon::prelude::*;
+use rayon::{Scope, ThreadPool};
 
 use super::lanes::SimdPath;
 use super::plan::{Job, Plan};
@@ -30,54 +30,89 @@ const SPINS: u32 = 200;
 /// How long a sleeping thread goes without a look at whether another has failed.
 const PATIENCE: Duration = Duration::from_millis(10);
 
-/// Decides and writes every combination on the current rayon pool.
+/// Looks for the plan before a helper sleeps until it is there: as long as a small question takes to plan.
+const LOOKS: u32 = 2_000;
+
+/// Decides and writes every combination on this thread and all but one of a pool's, rayon's global one by default.
 pub(in crate::backend) fn sides(
     engine: &str,
     path: SimdPath,
+    pool: Option<&ThreadPool>,
     question: &Question<'_>,
     writers: &mut [SideWriter<'_>],
 ) -> Diagnostics {
-    let mut diagnostics = start(engine, question, writers);
-    let threads = rayon::current_num_threads();
-    let plan = Plan::new(question, threads);
-    let mut jobs = Plan::order(question, writers);
-    let together = jobs.len().div_ceil(PIECES * threads).max(1);
-    let work = Work {
-        path,
-        question,
-        plan: &plan,
-        tiles: plan.tiles(question.series().bars(), threads),
-        next: AtomicUsize::new(0),
-        pieces: jobs.chunks_mut(together).map(Piece::new).collect(),
-        has_failed: AtomicBool::new(false),
+    let total = Mutex::new(start(engine, question, writers));
+    let threads = pool.map_or_else(rayon::current_num_threads, ThreadPool::current_num_threads);
+    let work = OnceLock::new();
+    let help = || {
+        if let Some(work) = wait(&work) {
+            let counts = Work::run(work);
+            lock(&total).merge(&counts);
+        }
     };
-    let counts: Vec<Diagnostics> = (0..threads)
-        .into_par_iter()
-        .with_max_len(1)
-        .map(|_| work.run())
-        .collect();
-    for count in &counts {
-        diagnostics.merge(count);
+    // the helpers wake up while this thread plans; nothing in between may run other jobs of the pool, or it might
+    // find itself waiting for its own plan
+    in_scope(pool, |scope| {
+        for _ in 1..threads {
+            scope.spawn(|_| help());
+        }
+        let plan = Planning(&work);
+        plan.done(Work::new(path, question, writers, threads));
+        help();
+    });
+    total.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a job on this thread, which may spawn others on the pool, and waits for all.
+fn in_scope<'scope>(pool: Option<&ThreadPool>, job: impl FnOnce(&Scope<'scope>)) {
+    match pool {
+        Some(pool) => pool.in_place_scope(job),
+        None => rayon::in_place_scope(job),
     }
-    if !Tile::is_kept(&plan) {
-        rayon::broadcast(|_| Tile::forget());
+}
+
+/// The work, once it is planned; `None` if planning it failed.
+fn wait<'a, T>(work: &'a OnceLock<Option<T>>) -> Option<&'a T> {
+    for _ in 0..LOOKS {
+        if work.get().is_some() {
+            break;
+        }
+        std::hint::spin_loop();
     }
-    diagnostics
+    work.wait().as_ref()
+}
+
+/// Lets nobody wait for ever where planning panics.
+struct Planning<'a, T>(&'a OnceLock<Option<T>>);
+
+impl<T> Planning<'_, T> {
+    fn done(self, work: T) {
+        let _ = self.0.set(Some(work));
+    }
+}
+
+impl<T> Drop for Planning<'_, T> {
+    fn drop(&mut self) {
+        // does nothing where it is done
+        let _ = self.0.set(None);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Some combinations, and the tile that they wait for, which changes under the lock only.
-struct Piece<'j, 'w, 'a> {
+struct Piece<'w, 'a> {
     next: AtomicUsize,
-    jobs: Mutex<Jobs<'j, 'w, 'a>>,
+    jobs: Mutex<Vec<Job<'w, 'a>>>,
     /// Threads that sleep until the tile changes.
     sleeping: AtomicUsize,
     has_moved: Condvar,
 }
 
-type Jobs<'j, 'w, 'a> = &'j mut [Job<'w, 'a>];
-
-impl<'j, 'w, 'a> Piece<'j, 'w, 'a> {
-    fn new(jobs: Jobs<'j, 'w, 'a>) -> Self {
+impl<'w, 'a> Piece<'w, 'a> {
+    fn new(jobs: Vec<Job<'w, 'a>>) -> Self {
         Self {
             next: AtomicUsize::new(0),
             jobs: Mutex::new(jobs),
@@ -88,15 +123,15 @@ impl<'j, 'w, 'a> Piece<'j, 'w, 'a> {
 }
 
 /// What the threads share.
-struct Work<'j, 'w, 'a> {
+struct Work<'q, 'w, 'a> {
     path: SimdPath,
-    question: &'j Question<'j>,
-    plan: &'j Plan,
+    question: &'q Question<'q>,
+    plan: Plan,
     /// First bar of each tile, and the end.
     tiles: Vec<usize>,
     /// The next tile to fill.
     next: AtomicUsize,
-    pieces: Vec<Piece<'j, 'w, 'a>>,
+    pieces: Vec<Piece<'w, 'a>>,
     has_failed: AtomicBool,
 }
 
@@ -111,12 +146,37 @@ impl Drop for Alarm<'_> {
     }
 }
 
-impl<'j, 'w, 'a> Work<'j, 'w, 'a> {
+impl<'q, 'w, 'a> Work<'q, 'w, 'a> {
+    fn new(
+        path: SimdPath,
+        question: &'q Question<'q>,
+        writers: &'w mut [SideWriter<'a>],
+        threads: usize,
+    ) -> Self {
+        let plan = Plan::new(question, threads);
+        let mut jobs = Plan::order(question, writers);
+        let together = jobs.len().div_ceil(PIECES * threads).max(1);
+        let mut pieces = Vec::with_capacity(jobs.len().div_ceil(together));
+        while !jobs.is_empty() {
+            let rest = jobs.split_off(together.min(jobs.len()));
+            pieces.push(Piece::new(std::mem::replace(&mut jobs, rest)));
+        }
+        Self {
+            path,
+            question,
+            tiles: plan.tiles(question.series().bars(), threads),
+            plan,
+            next: AtomicUsize::new(0),
+            pieces,
+            has_failed: AtomicBool::new(false),
+        }
+    }
+
     /// One thread's share: tiles as long as there are some.
     fn run(&self) -> Diagnostics {
         let mut diagnostics = Diagnostics::default();
         let _alarm = Alarm(&self.has_failed);
-        let (mut tile, mut words) = (Tile::take(self.plan), Words::new(self.plan));
+        let (mut tile, mut words) = (Tile::take(&self.plan), Words::new(&self.plan));
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&end) = self.tiles.get(index + 1) else {
@@ -124,7 +184,7 @@ impl<'j, 'w, 'a> Work<'j, 'w, 'a> {
             };
             let first_bar = self.tiles[index];
             self.path.run(Fill {
-                plan: self.plan,
+                plan: &self.plan,
                 question: self.question,
                 first_bar,
                 bars: end - first_bar,
@@ -140,7 +200,9 @@ impl<'j, 'w, 'a> Work<'j, 'w, 'a> {
                 }
             }
         }
-        tile.keep();
+        if Tile::is_kept(&self.plan) {
+            tile.keep();
+        }
         diagnostics
     }
 
@@ -148,9 +210,9 @@ impl<'j, 'w, 'a> Work<'j, 'w, 'a> {
     /// first tile that is not through waits for nobody.
     fn turn<'p>(
         &self,
-        piece: &'p Piece<'j, 'w, 'a>,
+        piece: &'p Piece<'w, 'a>,
         index: usize,
-    ) -> Option<MutexGuard<'p, Jobs<'j, 'w, 'a>>> {
+    ) -> Option<MutexGuard<'p, Vec<Job<'w, 'a>>>> {
         let is_due = || piece.next.load(Ordering::Acquire) == index;
         for _ in 0..SPINS {
             if is_due() {
@@ -158,7 +220,7 @@ impl<'j, 'w, 'a> Work<'j, 'w, 'a> {
             }
             std::hint::spin_loop();
         }
-        let mut jobs = piece.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut jobs = lock(&piece.jobs);
         if !is_due() {
             piece.sleeping.fetch_add(1, Ordering::AcqRel);
             while !is_due() {
@@ -177,13 +239,13 @@ impl<'j, 'w, 'a> Work<'j, 'w, 'a> {
     fn decide(
         &self,
         tile: &Tile,
-        mut jobs: MutexGuard<'_, Jobs<'j, 'w, 'a>>,
+        mut jobs: MutexGuard<'_, Vec<Job<'w, 'a>>>,
         words: &mut Words,
         diagnostics: &mut Diagnostics,
     ) {
         self.path.run(Decide {
             context: Context {
-                plan: self.plan,
+                plan: &self.plan,
                 question: self.question,
                 tile,
             },

@@ -64,11 +64,6 @@ impl Tile {
         per_bar * plan.tile <= KEPT_BYTES
     }
 
-    /// Frees the thread's tile.
-    pub(super) fn forget() {
-        SPARE.set(None);
-    }
-
     /// The values of a filter on the bars of a word: the lane to read in each row.
     #[inline(always)]
     pub(super) fn values(&self, filter: usize, word: usize) -> (&Rows, usize) {
