@@ -35,6 +35,8 @@ pub struct Pool {
 
 impl Pool {
     /// Makes the engine: on a pool of its own with so many threads, or on rayon's global pool.
+    ///
+    /// The calling thread does the work of one of them, so that it need not wait until the pool wakes up.
     pub fn new(threads: Option<usize>) -> Self {
         Self {
             threads,

@@ -72,7 +72,7 @@ fn in_scope<'scope>(pool: Option<&ThreadPool>, job: impl FnOnce(&Scope<'scope>))
 }
 
 /// The work, once it is planned; `None` if planning it failed.
-fn wait<'a, T>(work: &'a OnceLock<Option<T>>) -> Option<&'a T> {
+fn wait<T>(work: &OnceLock<Option<T>>) -> Option<&T> {
     for _ in 0..LOOKS {
         if work.get().is_some() {
             break;
