@@ -10,6 +10,7 @@ mod group;
 mod kernel;
 mod lanes;
 mod plan;
+mod scratch;
 mod spec;
 mod tile;
 mod weights;

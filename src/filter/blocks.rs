@@ -2,6 +2,7 @@
 //! bars from blocks.
 
 use super::lanes::{LANES, Lanes, Row};
+use super::scratch::Scratch;
 
 /// The plain sum of some bars, and their sum with the weights 1, 2, ... from the oldest.
 type Sums = [Row; 2];
@@ -16,7 +17,7 @@ pub(super) const RUN: usize = 8;
 const BARS: [f64; RUN] = [0.0, 8.0, 16.0, 24.0, 32.0, 40.0, 48.0, 56.0];
 
 /// The state of a window of whole blocks.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) enum Blocks {
     Few(Few),
     Many(Box<Many>),
@@ -39,26 +40,27 @@ impl Blocks {
         }
     }
 
-    /// The sums over the newest blocks, without `block`, which is the newest for the next call.
+    /// The sums over the newest blocks.
     #[inline(always)]
-    pub(super) fn take<L: Lanes>(&mut self, simd: L, block: Pair<L>) -> Pair<L> {
+    pub(super) fn sums<L: Lanes>(&self, simd: L) -> Pair<L> {
         match self {
-            Self::Few(few) => {
-                let sums = few.sums(simd);
-                few.push(simd, block);
-                sums
-            }
-            Self::Many(many) => {
-                let sums = many.sums(simd);
-                many.push(simd, block);
-                sums
-            }
+            Self::Few(few) => few.sums(simd),
+            Self::Many(many) => many.sums(simd),
+        }
+    }
+
+    /// Takes the next block.
+    #[inline(always)]
+    pub(super) fn push<L: Lanes>(&mut self, simd: L, block: Pair<L>) {
+        match self {
+            Self::Few(few) => few.push(simd, block),
+            Self::Many(many) => many.push(simd, block),
         }
     }
 }
 
 /// Fewer blocks than a run.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Few {
     count: usize,
     /// The newest blocks, a ring, twice in a row: so they can be summed in order.
@@ -101,10 +103,12 @@ impl Few {
 }
 
 /// A run of blocks or more: the window is the tail of one run, some whole runs, and the head of the newest.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Many {
     /// A ring of runs. Of a full one the sums of its last blocks, by how many are left out; of the newest its blocks.
-    runs: Vec<[Sums; RUN]>,
+    runs: Scratch,
+    /// Runs in the ring.
+    count: usize,
     /// The place of the newest run in the ring.
     run: usize,
     /// Its blocks so far,
@@ -147,7 +151,8 @@ impl Cut {
 impl Many {
     fn new(count: usize) -> Self {
         let mut many = Self {
-            runs: vec![[[Row::ZERO; 2]; RUN]; count / RUN + 2],
+            count: count / RUN + 2,
+            runs: Scratch::new((count / RUN + 2) * RUN * 2),
             run: 0,
             filled: 0,
             head: [Row::ZERO; 2],
@@ -170,24 +175,29 @@ impl Many {
     fn sums<L: Lanes>(&self, simd: L) -> Pair<L> {
         let cut = self.cuts[self.filled % RUN];
         let (run, whole) = &self.parts[cut.part];
-        let sums = load(simd, &self.runs[*run][cut.left_out]);
+        let sums = load(simd, &self.blocks()[run * RUN + cut.left_out]);
         let sums = append(simd, sums, cut.before_whole, load(simd, whole));
         append(simd, sums, cut.before_head, load(simd, &self.head))
     }
 
+    fn blocks(&self) -> &[Sums] {
+        self.runs.as_chunks().0
+    }
+
+    fn blocks_mut(&mut self) -> &mut [Sums] {
+        self.runs.as_chunks_mut().0
+    }
+
     /// The place after another in the ring.
     fn after(&self, run: usize) -> usize {
-        if run + 1 == self.runs.len() {
-            0
-        } else {
-            run + 1
-        }
+        if run + 1 == self.count { 0 } else { run + 1 }
     }
 
     #[inline(always)]
     fn push<L: Lanes>(&mut self, simd: L, block: Pair<L>) {
         let place = self.filled % RUN;
-        store(simd, block, &mut self.runs[self.run][place]);
+        let newest = self.run * RUN + place;
+        store(simd, block, &mut self.blocks_mut()[newest]);
         let head = append(simd, load(simd, &self.head), BARS[place], block);
         store(simd, head, &mut self.head);
         self.filled += 1;
@@ -201,7 +211,8 @@ impl Many {
     fn turn<L: Lanes>(&mut self, simd: L) {
         let bars = simd.splat(LANES as f64);
         let mut sums = [simd.splat(0.0); 2];
-        for block in self.runs[self.run].iter_mut().rev() {
+        let full = self.run * RUN;
+        for block in self.blocks_mut()[full..][..RUN].iter_mut().rev() {
             let [plain, weighted] = load(simd, block);
             let weighted = simd.mul_add(bars, sums[0], weighted);
             sums = [simd.add(sums[0], plain), simd.add(sums[1], weighted)];
@@ -212,12 +223,12 @@ impl Many {
         (self.filled, self.head) = (0, [Row::ZERO; 2]);
         // the ring from its oldest run on: one for tails only, one that may be whole, the others, the new one
         let mut run = self.after(oldest);
-        let first = load(simd, &self.runs[run][0]);
+        let first = load(simd, &self.blocks()[run * RUN]);
         let mut others = [simd.splat(0.0); 2];
         let mut before = 0.0;
         for _ in 0..self.others {
             run = self.after(run);
-            others = append(simd, others, before, load(simd, &self.runs[run][0]));
+            others = append(simd, others, before, load(simd, &self.blocks()[run * RUN]));
             before += (RUN * LANES) as f64;
         }
         let all = append(simd, first, (RUN * LANES) as f64, others);

@@ -15,6 +15,12 @@ pub(super) trait Node {
 
     /// Takes the next group and returns its values; those of windows that began before the stream are meaningless.
     fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L>;
+
+    /// Takes the next group where nobody asks for its values.
+    #[inline(always)]
+    fn pass<L: Lanes>(&mut self, simd: L, input: Vectors<L>) {
+        self.take(simd, input);
+    }
 }
 
 /// The rows from `at` on.

@@ -2,25 +2,26 @@
 
 use super::group::{Node, Vectors, group_mut, store_group};
 use super::lanes::{LANES, Lanes, Row};
+use super::scratch::Scratch;
 
 /// Rows computed together, so that one load of a row serves several windows and no addition waits for another.
 const ROWS: usize = 4;
 
 /// One kernel and the rows that its windows reach back to.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Kernel {
     /// Oldest first.
     weights: Vec<f64>,
     /// What the sum is multiplied by.
     scale: f64,
-    rows: Vec<Row>,
+    rows: Scratch,
     filled: usize,
 }
 
 impl Kernel {
     pub(super) fn new(weights: Vec<f64>, scale: f64) -> Self {
         // longer than needed, so that moving the history to the front is rare
-        let rows = vec![Row::ZERO; 2 * weights.len() + 16 * LANES];
+        let rows = Scratch::new(2 * weights.len() + 16 * LANES);
         Self {
             filled: 0,
             weights,

@@ -11,7 +11,7 @@ use super::window::{Kind, Window};
 pub(super) const LONGEST: usize = 1 << 12;
 
 /// What one step does with the groups of earlier steps.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 enum Step {
     Close,
     Mean { of: usize, window: Box<Window> },
@@ -20,7 +20,7 @@ enum Step {
 }
 
 /// The steps of one filter, the closes first and the filter last, with the memory that they need.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Plan {
     exprs: Vec<Expr>,
     steps: Vec<Step>,

@@ -134,7 +134,10 @@ fn split(out: &mut [f64], segment: usize) -> [&mut [f64]; LANES] {
 }
 
 /// The part of a lane whose groups are stored whole.
-const WHOLE: usize = 2;
+const WHOLE: usize = 3;
+
+/// The part whose values nobody asks for.
+const HISTORY: usize = 1;
 
 /// Computes one tile, whose lanes start a segment apart at the first of `closes`.
 #[inline(always)]
@@ -155,13 +158,19 @@ fn run_tile<L: Lanes, N: Node>(
     let groups = shortest.saturating_sub(start - skipped) / LANES;
     let end = start + groups * LANES;
     node.restart();
-    let cuts = [0, LANES, start, end, rows];
+    // groups before the one with the first value
+    let history = (skipped / LANES * LANES).max(LANES);
+    let cuts = [0, LANES, history, start, end, rows];
     for (part, cut) in cuts.windows(2).enumerate() {
         let &[from, to] = cut else { continue };
         let lanes: [_; LANES] =
             std::array::from_fn(|lane| rows_from(closes, lane * segment + from, to - from));
         let lanes = lanes.each_ref().map(|lane| lane.as_chunks().0.iter());
-        if part == WHOLE {
+        if part == HISTORY {
+            for bars in side_by_side(lanes) {
+                node.pass(simd, group(simd, bars));
+            }
+        } else if part == WHOLE {
             let outs = outs.each_mut().map(|out| {
                 let (_, slots) = out.split_at_mut((start - skipped).min(out.len()));
                 // cut, not taken from: eight counters for the iterators would not fit the registers
@@ -234,11 +243,16 @@ fn run_part<'a, L: Lanes, N: Node>(
 /// The values of the next group, by lane.
 #[inline(always)]
 fn take<L: Lanes, N: Node>(simd: L, node: &mut N, bars: [&[f64; LANES]; LANES]) -> Vectors<L> {
-    let rows = simd.transpose(bars.map(
+    simd.transpose(node.take(simd, group(simd, bars)))
+}
+
+/// The rows of the next group.
+#[inline(always)]
+fn group<L: Lanes>(simd: L, bars: [&[f64; LANES]; LANES]) -> Vectors<L> {
+    simd.transpose(bars.map(
         #[inline(always)]
         |bars| simd.load(bars),
-    ));
-    simd.transpose(node.take(simd, rows))
+    ))
 }
 
 /// The next item of each iterator, as long as all have one.

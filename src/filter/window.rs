@@ -9,7 +9,8 @@
 
 use super::blocks::Blocks;
 use super::group::{Node, Vectors, group, group_mut, load_group, store_group};
-use super::lanes::{LANES, Lanes, Row};
+use super::lanes::{LANES, Lanes};
+use super::scratch::Scratch;
 
 /// Which mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,7 +20,7 @@ pub(super) enum Kind {
 }
 
 /// The state of one windowed mean of more than `LANES` bars.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Window {
     kind: Kind,
     inverse: f64,
@@ -31,9 +32,9 @@ pub(super) struct Window {
     over: usize,
     /// The sums of each block's last rows by how many are left out, a ring of blocks; the first block once more after
     /// the last, so that the eight tails of a group always lie in a row.
-    tails: Vec<Row>,
+    tails: Scratch,
     /// The plain sum of each of these blocks.
-    plain: Vec<Row>,
+    plain: Scratch,
     /// The place of the next block in the ring.
     newest: usize,
     /// The whole blocks that every window of a group holds.
@@ -58,8 +59,8 @@ impl Window {
             weights: std::array::from_fn(|row| ((back - 1) * LANES + 1 + row) as f64 * inverse),
             lifts: std::array::from_fn(|row| (over + LANES - row) as f64 * inverse),
             over,
-            tails: vec![Row::ZERO; (back + 3) * LANES],
-            plain: vec![Row::ZERO; back + 2],
+            tails: Scratch::new((back + 3) * LANES),
+            plain: Scratch::new(back + 2),
             newest: 0,
             whole: Blocks::new(back - 1),
         }
@@ -94,8 +95,9 @@ impl Window {
         load_group(simd, group(&self.tails, (oldest + 1) * LANES - self.over))
     }
 
+    /// Takes a group of a weighted mean, and returns its plain and its weighted sum.
     #[inline(always)]
-    fn weighted_means<L: Lanes>(&mut self, simd: L, input: &Vectors<L>) -> Vectors<L> {
+    fn weigh<L: Lanes>(&mut self, simd: L, input: &Vectors<L>) -> [L::Vector; 2] {
         let mut block = input[LANES - 1];
         let mut sums = *input;
         for row in (0..LANES - 1).rev() {
@@ -103,6 +105,23 @@ impl Window {
             sums[row] = simd.add(sums[row + 1], block);
         }
         self.keep(simd, sums, block);
+        [block, sums[0]]
+    }
+
+    /// Takes a group of a plain mean, and returns its sum.
+    #[inline(always)]
+    fn sum<L: Lanes>(&mut self, simd: L, input: &Vectors<L>) -> L::Vector {
+        let mut sums = *input;
+        for row in (0..LANES - 1).rev() {
+            sums[row] = simd.add(sums[row + 1], input[row]);
+        }
+        self.keep(simd, sums, sums[0]);
+        sums[0]
+    }
+
+    #[inline(always)]
+    fn weighted_means<L: Lanes>(&mut self, simd: L, input: &Vectors<L>) -> Vectors<L> {
+        let sums = self.weigh(simd, input);
         let [oldest, next] = self.oldest();
         let mut tails = self.tails(simd, oldest);
         // windows that reach into the oldest block hold all of the next one: its sum from 1, and more for each row left
@@ -115,7 +134,8 @@ impl Window {
             }
         }
         let inverse = simd.splat(self.inverse);
-        let [mut plain, weighted] = self.whole.take(simd, [block, sums[0]]);
+        let [mut plain, weighted] = self.whole.sums(simd);
+        self.whole.push(simd, sums);
         let mut weighted = simd.mul(weighted, inverse);
         let mut out = tails;
         for row in 0..LANES {
@@ -130,12 +150,7 @@ impl Window {
 
     #[inline(always)]
     fn plain_means<L: Lanes>(&mut self, simd: L, input: &Vectors<L>) -> Vectors<L> {
-        let mut sums = *input;
-        for row in (0..LANES - 1).rev() {
-            sums[row] = simd.add(sums[row + 1], input[row]);
-        }
-        let block = sums[0];
-        self.keep(simd, sums, block);
+        let sum = self.sum(simd, input);
         let [oldest, next] = self.oldest();
         let mut tails = self.tails(simd, oldest);
         let next_plain = simd.load(&self.plain[next].0);
@@ -145,7 +160,8 @@ impl Window {
             }
         }
         let inverse = simd.splat(self.inverse);
-        let [mut plain, _] = self.whole.take(simd, [block, block]);
+        let [mut plain, _] = self.whole.sums(simd);
+        self.whole.push(simd, [sum; 2]);
         let mut out = tails;
         for row in 0..LANES {
             plain = simd.add(plain, input[row]);
@@ -169,5 +185,16 @@ impl Node for Window {
             Kind::Sma => self.plain_means(simd, &input),
             Kind::Wma => self.weighted_means(simd, &input),
         }
+    }
+
+    #[inline(always)]
+    fn pass<L: Lanes>(&mut self, simd: L, input: Vectors<L>) {
+        let sums = match self.kind {
+            Kind::Sma => [self.sum(simd, &input); 2],
+            Kind::Wma => self.weigh(simd, &input),
+        };
+        let [oldest, _] = self.oldest();
+        self.newest = oldest;
+        self.whole.push(simd, sums);
     }
 }
