@@ -14,10 +14,12 @@ mod plain_book;
 mod scripted;
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crosscheck::{
-    Compounding, Direction, Error, Fill, FirstSide, Grid, Metric, MetricSet, OpenTrade, Rules,
-    Selection, Sequential, Series, WalkForward, random_walk,
+    Backend, Compounding, Diagnostics, Direction, Error, Fill, FilterMatrix, FirstSide, Grid,
+    Metric, MetricSet, OpenTrade, Question, Result, Rules, Selection, Sequential, Series,
+    SideWriter, WalkForward, WalkForwardReport, random_walk,
 };
 use plain_book::{PlainBook, book};
 use scripted::{Scripted, random_sides};
@@ -215,4 +217,191 @@ fn a_walk_that_fits_no_series_is_refused() {
             .splits(100)
             .is_err()
     );
+}
+
+/// Passes questions on to M2 and counts them.
+struct Counting {
+    questions: AtomicUsize,
+    bars: AtomicUsize,
+}
+
+impl Backend for Counting {
+    fn name(&self) -> &'static str {
+        "counting"
+    }
+
+    fn filters(&self, question: &Question<'_>) -> Result<FilterMatrix> {
+        Sequential::new().filters(question)
+    }
+
+    fn sides(
+        &self,
+        question: &Question<'_>,
+        writers: &mut [SideWriter<'_>],
+    ) -> Result<Diagnostics> {
+        self.questions.fetch_add(1, Ordering::SeqCst);
+        self.bars
+            .fetch_add(question.series().bars(), Ordering::SeqCst);
+        Sequential::new().sides(question, writers)
+    }
+}
+
+#[test]
+fn sides_are_computed_once_for_all_splits() {
+    let (walk, grid) = (
+        random_walk(2_000, 3).unwrap(),
+        Grid::parse("sma:3,5", "sma:9,20").unwrap(),
+    );
+    let engine = Counting {
+        questions: AtomicUsize::new(0),
+        bars: AtomicUsize::new(0),
+    };
+    let (set, selection) = (MetricSet::trades(), Selection::by(Metric::Pnl));
+    let splits = WalkForward::anchored(100, 50).unwrap();
+    let report = splits
+        .run(&engine, &walk, &grid, &Rules::default(), &set, &selection)
+        .unwrap();
+    assert_eq!(report.rows.len(), 38);
+    assert_eq!(engine.questions.into_inner(), 1);
+    assert_eq!(engine.bars.into_inner(), 2_000);
+}
+
+/// A test window shorter than the filters' warm-up has sides from its first bar on: they are warm from the bars before.
+#[test]
+fn warm_up_is_taken_from_the_bars_before_the_test_window() {
+    let walk = random_walk(1_500, 5).unwrap();
+    let grid = Grid::parse("hma:40", "hma3:96").unwrap();
+    assert!(grid.filters()[1].warm_up() > 90);
+    let rules = Rules::default().with_first_side(FirstSide::Enter);
+    let (set, selection) = (MetricSet::trades(), Selection::by(Metric::Pnl));
+    let splits = WalkForward::rolling(300, 20).unwrap().with_purge(7);
+    let report = splits
+        .run(&Sequential::new(), &walk, &grid, &rules, &set, &selection)
+        .unwrap();
+    assert_eq!(report.rows.len(), 59);
+    for row in &report.rows {
+        let found = &row.chosen.as_ref().expect("it trades").out_of_sample;
+        assert_eq!(
+            found.metrics.exposure,
+            19.0 / 20.0,
+            "held from first to last close"
+        );
+    }
+}
+
+/// What happens between the windows enters neither.
+#[test]
+fn purged_bars_change_nothing() {
+    let series = with_opens(450, 8);
+    let engine = Scripted((0..10).map(|seed| random_sides(450, 6, seed)).collect());
+    let moved = |prices: &[f64]| {
+        let mut prices = prices.to_vec();
+        prices[300..350].iter_mut().for_each(|price| *price *= 1.5);
+        prices
+    };
+    let other = Series::from_closes(&moved(series.closes())).unwrap();
+    let other = other.with_opens(moved(series.opens().unwrap())).unwrap();
+    let splits = WalkForward::rolling(300, 100).unwrap().with_purge(50);
+    let (set, selection) = (
+        MetricSet::all(252.0).unwrap(),
+        Selection::by(Metric::Sharpe),
+    );
+    for rules in all_rules() {
+        let run = |series| {
+            splits
+                .run(&engine, series, &engine.grid(), &rules, &set, &selection)
+                .unwrap()
+        };
+        let report = run(&series);
+        assert!(report.rows.len() == 1 && report.trades() > 0, "{rules:?}");
+        assert_eq!(report, run(&other), "{rules:?}");
+    }
+}
+
+/// More combinations than are held at a time: the choice is that of two smaller grids, the earlier one where they tie.
+#[test]
+fn large_grids_choose_as_small_ones_do() {
+    let series = random_walk(300, 4).unwrap();
+    let mut rows: Vec<Vec<i8>> = (0..1_500).map(|seed| random_sides(300, 12, seed)).collect();
+    // the best of all, twice
+    rows[1_400] = rows[700].clone();
+    let splits = WalkForward::rolling(60, 12).unwrap();
+    let (set, selection) = (MetricSet::trades(), Selection::by(Metric::Pnl));
+    let run = |rows: &[Vec<i8>]| {
+        let engine = Scripted(rows.to_vec());
+        let rules = Rules::published();
+        splits
+            .run(&engine, &series, &engine.grid(), &rules, &set, &selection)
+            .unwrap()
+    };
+    let (whole, first, last) = (run(&rows), run(&rows[..1_000]), run(&rows[1_000..]));
+    let mut wins = [0, 0];
+    for ((whole, first), last) in whole.rows.iter().zip(&first.rows).zip(&last.rows) {
+        let [whole, first, last] = [whole, first, last].map(|row| row.chosen.as_ref().unwrap());
+        let is_last = last.in_sample.totals.pnl_pct > first.in_sample.totals.pnl_pct;
+        wins[usize::from(is_last)] += 1;
+        let (best, offset) = if is_last { (last, 1_000) } else { (first, 0) };
+        assert_eq!(whole.combination, best.combination + offset);
+        assert_eq!(whole.in_sample, best.in_sample);
+        assert_eq!(whole.out_of_sample, best.out_of_sample);
+    }
+    assert!(wins[0] > 2 && wins[1] > 2, "{wins:?}");
+}
+
+#[test]
+fn the_table_adds_up() {
+    let walk = random_walk(3_000, 9).unwrap();
+    let grid = Grid::parse("hma:6..=20:2", "hma3:12..=36:6").unwrap();
+    let (set, rules) = (MetricSet::trades(), Rules::default());
+    let splits = WalkForward::anchored(700, 230).unwrap();
+    let run = |selection: &Selection| {
+        splits
+            .run(&Sequential::new(), &walk, &grid, &rules, &set, selection)
+            .unwrap()
+    };
+    let report = run(&Selection::by(Metric::Pnl));
+    let chosen: Vec<_> = report
+        .rows
+        .iter()
+        .map(|row| row.chosen.as_ref().unwrap())
+        .collect();
+    assert_eq!(chosen.len(), 10);
+    let (mut pnl, mut in_sample, mut bars, mut trades) = (0.0, 0.0, 0, 0);
+    for (row, chosen) in report.rows.iter().zip(&chosen) {
+        let (fast, slow) = grid.combination(chosen.combination);
+        assert_eq!((&*chosen.fast, &*chosen.slow), (fast.name(), slow.name()));
+        pnl += chosen.out_of_sample.totals.pnl_pct;
+        trades += chosen.out_of_sample.totals.trades;
+        in_sample += chosen.in_sample.totals.pnl_pct;
+        bars += row.split.train.len();
+    }
+    assert_eq!((report.trades(), report.pnl_pct()), (trades, pnl));
+    assert!(trades > 100 && in_sample > 0.0 && pnl != 0.0);
+    let expected = (pnl / 2_300.0) / (in_sample / bars as f64);
+    assert!((report.efficiency().unwrap() / expected - 1.0).abs() < 1e-12);
+    // what was worst in sample has no efficiency, nor has nothing at all
+    let mut losers: WalkForwardReport = report.clone();
+    for chosen in losers.rows.iter_mut().filter_map(|row| row.chosen.as_mut()) {
+        chosen.in_sample.totals.pnl_pct *= -1.0;
+    }
+    assert_eq!(losers.efficiency(), None);
+    let none = run(&Selection::by(Metric::Pnl).with_min_trades(1_000_000));
+    assert!(none.rows.len() == 10 && none.rows.iter().all(|row| row.chosen.is_none()));
+    assert_eq!(
+        (none.trades(), none.pnl_pct(), none.efficiency()),
+        (0, 0.0, None)
+    );
+}
+
+#[test]
+fn opens_that_the_rules_need_are_asked_for() {
+    let (walk, grid) = (
+        random_walk(500, 1).unwrap(),
+        Grid::parse("sma:3", "sma:8").unwrap(),
+    );
+    let rules = Rules::default().with_fill(Fill::NextOpen);
+    let (set, selection) = (MetricSet::trades(), Selection::by(Metric::Pnl));
+    let splits = WalkForward::rolling(100, 50).unwrap();
+    let refused = splits.run(&Sequential::new(), &walk, &grid, &rules, &set, &selection);
+    assert!(matches!(refused, Err(Error::MissingOpens)));
 }

@@ -1,6 +1,6 @@
 //! An engine whose sides are given, so that a test can write down the signals it wants.
 
-use crosscheck::{Backend, Diagnostics, FilterMatrix, Grid, Question, Result, SideWriter};
+use crosscheck::{Backend, Diagnostics, Filter, FilterMatrix, Grid, Question, Result, SideWriter};
 
 /// One row of sides a combination: +1, -1, or 0 for a tie.
 #[derive(Debug, Clone)]
@@ -11,10 +11,15 @@ impl Scripted {
         Self(vec![sides.to_vec()])
     }
 
-    /// A grid with as many combinations as there are rows, each decided from bar 0 on.
+    /// A grid with as many combinations as there are rows, each decided from bar 0 on. The fast filters are named by
+    /// their rows, so that a part of the grid has its own rows.
     pub fn grid(&self) -> Grid {
-        let close = crosscheck::Filter::sma(1).unwrap();
-        Grid::from_pairs(&vec![(close.clone(), close); self.0.len()]).unwrap()
+        let close = Filter::sma(1).unwrap();
+        let row = |row: usize| Filter::fir(&row.to_string(), &[1.0 + row as f64]).unwrap();
+        let pairs: Vec<_> = (0..self.0.len())
+            .map(|index| (row(index), close.clone()))
+            .collect();
+        Grid::from_pairs(&pairs).unwrap()
     }
 }
 
@@ -32,7 +37,9 @@ impl Backend for Scripted {
         question: &Question<'_>,
         writers: &mut [SideWriter<'_>],
     ) -> Result<Diagnostics> {
-        for (writer, sides) in writers.iter_mut().zip(&self.0) {
+        for writer in writers {
+            let (fast, _) = question.grid().combination(writer.combination());
+            let sides = &self.0[fast.name().parse::<usize>().unwrap()];
             assert_eq!(sides.len(), question.series().bars());
             for (word, bars) in sides.chunks(64).enumerate() {
                 let bits = |of: i8| {
