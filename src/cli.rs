@@ -9,8 +9,12 @@ mod chunks;
 mod engines;
 mod failure;
 mod interrupt;
+mod kept;
 mod ladder;
+mod lock;
 mod meta;
+#[path = "error/number.rs"]
+mod number;
 mod output;
 mod parity;
 #[cfg(feature = "parquet")]
@@ -29,13 +33,13 @@ mod trap;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Error, Parser, Subcommand};
 
 pub(crate) use failure::{Failure, Outcome};
 
 /// Moving-average-crossover sweeps on which every engine returns exactly the same trades.
 #[derive(Debug, Parser)]
-#[command(name = "crosscheck", version, arg_required_else_help = true)]
+#[command(name = "crosscheck", version, arg_required_else_help = true, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -51,11 +55,15 @@ enum Command {
     Check(check::Args),
 }
 
-/// Runs the command that the arguments name.
-///
-/// Exit code 0: done; 1: the data or the machine was at fault; 2: the command line was.
+const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdict; 1 the data, a file or the machine was at fault (and `check` found faults, \
+    `parity --fail-on-broken` a broken engine); 2 the command line was; 130 interrupted by Ctrl-C";
+
+/// Runs the command that the arguments name, and returns its exit code: see `EXIT_CODES`.
 pub(crate) fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(message) => return say(&message),
+    };
     let mut out = BufWriter::new(io::stdout().lock());
     let outcome = match cli.command {
         Command::Ladder(args) => ladder::run(&args, &mut out),
@@ -69,5 +77,14 @@ pub(crate) fn run() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
+    }
+}
+
+/// Prints help, the version, or what is wrong with the arguments; help that cannot be written is no success.
+fn say(message: &Error) -> ExitCode {
+    let printed = message.print().and_then(|()| io::stdout().flush());
+    match printed {
+        Err(error) if !message.use_stderr() => Failure::from(error).report(),
+        _ => ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2)),
     }
 }

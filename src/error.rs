@@ -5,11 +5,16 @@
 
 mod file;
 mod number;
+mod size;
 
 use std::path::PathBuf;
 
 pub use file::FileError;
-pub(crate) use number::plain;
+pub(crate) use file::missing_bars;
+#[cfg(feature = "plot")]
+pub(crate) use number::counted;
+pub(crate) use number::{grouped, plain, quoted};
+pub use size::SizeError;
 
 /// The result of anything in this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -23,13 +28,17 @@ pub enum Error {
     EmptySeries,
 
     /// More bars than an index of 32 bits can count.
-    #[error("the series has {bars} bars, the limit is {limit}: split it")]
+    #[error("the series has {} bars, the limit is {}: split it", grouped(*bars as u64), grouped(*limit as u64))]
     TooManyBars {
         /// Bars given.
         bars: usize,
         /// Most bars a series can hold.
         limit: usize,
     },
+
+    /// A question too large to be held.
+    #[error(transparent)]
+    Size(#[from] SizeError),
 
     /// A price that is NaN or infinite.
     #[error(
@@ -137,7 +146,7 @@ pub enum Error {
     },
 
     /// A period above what the crate counts without overflow.
-    #[error("filter {filter} has a period of {period} bars, the limit is {limit}")]
+    #[error("filter {filter} has a period of {} bars, the limit is {}", grouped(*period as u64), grouped(*limit as u64))]
     PeriodTooLarge {
         /// Name of the filter.
         filter: String,
@@ -148,7 +157,7 @@ pub enum Error {
     },
 
     /// A filter that has no value on any bar of the series.
-    #[error("filter {filter} needs {needed} bars, the series has {bars}: shorten it or add bars")]
+    #[error("filter {filter} needs {} bars, the series has {}: shorten it or add bars", grouped(*needed as u64), grouped(*bars as u64))]
     PeriodTooLong {
         /// Name of the filter.
         filter: String,
@@ -193,7 +202,8 @@ pub enum Error {
 
     /// Text that names no filter.
     #[error(
-        "cannot read filters from '{text}': {reason}; write for example hma:20..=200:20 or sma:5,10"
+        "cannot read filters from {}: {reason}; write for example hma:20..=200:20 or sma:5,10",
+        quoted(text)
     )]
     InvalidSpec {
         /// The text given.
@@ -238,8 +248,8 @@ pub enum Error {
 
     /// A result beyond the range of `f64`: prices too far apart, or compounding without end.
     #[error(
-        "the results of {fast} and {slow} are beyond the range of f64 (PnL {pnl_pct} %): the closes reach from {lowest} \
-         to {highest}; check their unit, or sweep fewer bars"
+        "the results of {fast} and {slow} are beyond the range of f64 ({}): the closes reach from {} to {}; check their \
+         unit, or sweep fewer bars", size::percent(*pnl_pct), plain(*lowest), plain(*highest)
     )]
     InfiniteResult {
         /// Name of the fast filter.

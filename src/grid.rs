@@ -3,8 +3,18 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, SizeError};
 use crate::filter::{Filter, parse_filters};
+
+/// Most combinations of a grid: a gigabyte of them, and on the usual 150,000 bars an hour of a fast engine's work.
+pub const MAX_COMBINATIONS: usize = 1 << 27;
+
+fn too_many(combinations: usize) -> SizeError {
+    SizeError::TooManyCombinations {
+        combinations,
+        limit: MAX_COMBINATIONS,
+    }
+}
 
 /// Combinations of one fast and one slow filter; their order is the order of the results.
 ///
@@ -28,15 +38,20 @@ impl Grid {
     /// Makes every combination, the fast filters in the outer loop.
     ///
     /// # Errors
-    /// [`Error::EmptyGrid`] where a list is empty.
+    /// [`Error::EmptyGrid`] where a list is empty, [`SizeError::TooManyCombinations`](crate::SizeError::TooManyCombinations) above [`MAX_COMBINATIONS`],
+    /// [`SizeError::OutOfMemory`](crate::SizeError::OutOfMemory) where the machine cannot hold them.
     pub fn cross(fast: &[Filter], slow: &[Filter]) -> Result<Self> {
+        let combinations = fast.len().saturating_mul(slow.len());
+        if combinations > MAX_COMBINATIONS {
+            return Err(too_many(combinations).into());
+        }
         Self::cross_where(fast, slow, |_, _| true)
     }
 
     /// Makes every combination that `admits` accepts, and counts those it refuses.
     ///
     /// # Errors
-    /// [`Error::EmptyGrid`] where nothing is left.
+    /// [`Error::EmptyGrid`] where nothing is left, and those of [`Grid::cross`].
     ///
     /// # Examples
     /// ```
@@ -52,13 +67,19 @@ impl Grid {
         mut admits: impl FnMut(&Filter, &Filter) -> bool,
     ) -> Result<Self> {
         let mut grid = Collector::default();
+        // A name is looked up once a filter, not once a combination: of those there can be a hundred million.
+        let mut slow_at = vec![None; slow.len()];
         for fast in fast {
-            for slow in slow {
-                if admits(fast, slow) {
-                    grid.push(fast, slow);
-                } else {
+            let mut fast_at = None;
+            grid.reserve(slow.len())?;
+            for (slow, slow_at) in slow.iter().zip(&mut slow_at) {
+                if !admits(fast, slow) {
                     grid.refused += 1;
+                    continue;
                 }
+                let fast = *fast_at.get_or_insert_with(|| grid.index(fast));
+                let slow = *slow_at.get_or_insert_with(|| grid.index(slow));
+                grid.pairs.push((fast, slow));
             }
         }
         grid.finish()
@@ -79,7 +100,7 @@ impl Grid {
     /// Makes every combination of the filters that two texts name; see [`parse_filters`].
     ///
     /// # Errors
-    /// Those of [`parse_filters`].
+    /// Those of [`parse_filters`] and [`Grid::cross`].
     pub fn parse(fast: &str, slow: &str) -> Result<Self> {
         Self::cross(&parse_filters(fast)?, &parse_filters(slow)?)
     }
@@ -136,6 +157,20 @@ impl Collector {
     fn push(&mut self, fast: &Filter, slow: &Filter) {
         let pair = (self.index(fast), self.index(slow));
         self.pairs.push(pair);
+    }
+
+    /// Makes room for some more combinations.
+    fn reserve(&mut self, more: usize) -> Result<()> {
+        let combinations = self.pairs.len().saturating_add(more);
+        if self.pairs.len() > MAX_COMBINATIONS {
+            return Err(too_many(combinations).into());
+        }
+        let reserved = self.pairs.try_reserve(more);
+        reserved.map_err(|_| {
+            let bytes = combinations.saturating_mul(size_of::<(u32, u32)>());
+            let (count, noun) = (combinations, "combination");
+            SizeError::OutOfMemory { count, noun, bytes }.into()
+        })
     }
 
     /// Custom kernels may share a name, so the name only narrows the search.

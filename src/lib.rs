@@ -97,11 +97,11 @@ pub use backend::{
 };
 pub use crossover::{CrossoverSink, Decision, Predicate, Side, SideWriter, Stage};
 pub use diagnostics::Diagnostics;
-pub use error::{Error, FileError, Result};
+pub use error::{Error, FileError, Result, SizeError};
 pub use filter::{
     ExactWeights, Expr, Filter, MAX_PERIOD, RootRounding, UNIT_ROUNDOFF, gamma, parse_filters,
 };
-pub use grid::Grid;
+pub use grid::{Grid, MAX_COMBINATIONS};
 pub use look_ahead::{Leak, LookAhead, shift_test};
 pub use metrics::{Metric, MetricSet, Metrics, ReturnMoments, Undefined, equity, rank};
 pub use question::Question;

@@ -4,6 +4,12 @@
 mod faults;
 #[path = "cli/kept.rs"]
 mod kept;
+#[path = "cli/messages.rs"]
+mod messages;
+#[path = "cli/outputs.rs"]
+mod outputs;
+#[path = "cli/page.rs"]
+mod page;
 
 use std::fs;
 use std::path::Path;

@@ -302,6 +302,13 @@ fn refusals_name_row_value_and_remedy() {
         error.contains("no column is named 'close'") && error.contains("price"),
         "{error}"
     );
+    let list = "REQUIRED GROUP close (LIST) { REPEATED GROUP list { REQUIRED INT64 element; } } REQUIRED INT64 price;";
+    let error = refusal(&table(&folder, list, &[]));
+    assert!(
+        error.contains("no column is named 'close'")
+            && error.contains("('close' cannot be used: lists"),
+        "{error}"
+    );
     let twins = vec![Column::Int64(vec![1]), Column::Int64(vec![2])];
     let error = refusal(&table(
         &folder,

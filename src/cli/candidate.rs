@@ -5,6 +5,7 @@ use crosscheck::{Backend, Precision, Uncertified};
 use crosscheck::{Gpu, gpu::UncertifiedGpu};
 
 use super::engines::{self, Engine};
+use super::number::quoted;
 use super::{Failure, Outcome};
 
 /// M5's `f32` values as the device makes them, without their bound.
@@ -33,7 +34,8 @@ impl Candidate {
         let formulas = Uncertified::all();
         let names: Vec<_> = formulas.iter().map(Backend::name).collect();
         Err(Failure::Usage(format!(
-            "no engine '{name}' to judge, this build has {}, {RAW} (feature gpu) and {}",
+            "no engine {} to judge, this build has {}, {RAW} (feature gpu) and {}",
+            quoted(name),
             names.join(", "),
             engines::NAMES.join(", ")
         )))

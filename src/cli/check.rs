@@ -7,8 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crosscheck::{FileReport, SeriesReport};
 
+use super::number::{counted, grouped, plain as price};
 use super::prices::FileArgs;
-use super::table::{counted, decimals, grouped, price};
+use super::table::decimals;
 use super::timeframe::{self, utc};
 use super::{Failure, Outcome};
 
@@ -70,19 +71,18 @@ fn print_series(out: &mut dyn Write, series: &SeriesReport) -> Outcome {
     }
     if let Some(length) = series.bar_length {
         writeln!(out, "bar length        {}", timeframe::in_words(length))?;
-        let (gaps, missing) = (series.gaps as u64, series.missing_bars);
         writeln!(
             out,
-            "gaps              {}, {} bars missing",
-            grouped(gaps),
-            grouped(missing)
+            "gaps              {}, {} missing",
+            grouped(series.gaps as u64),
+            counted(series.missing_bars, "bar")
         )?;
     }
-    let flat = series.longest_flat;
     writeln!(
         out,
-        "unchanged closes  {}, at most {flat} bars alike",
-        share(series.unchanged_closes)
+        "unchanged closes  {}, at most {} alike",
+        share(series.unchanged_closes),
+        counted(series.longest_flat as u64, "bar")
     )?;
     if let Some(zero) = series.zero_volumes {
         writeln!(out, "zero volumes      {}", share(zero))?;
@@ -131,6 +131,17 @@ fn verdict(args: &Args, out: &mut dyn Write, report: &FileReport) -> Outcome {
     if !args.json {
         for warning in report.series.iter().flat_map(SeriesReport::warnings) {
             writeln!(out, "warning: {warning}")?;
+        }
+        let left_out = report
+            .series
+            .as_ref()
+            .map_or(0, |series| report.rows - series.bars);
+        if left_out > 0 && report.series.as_ref().is_some_and(|series| series.gaps > 0) {
+            let rows = counted(left_out as u64, "row");
+            writeln!(
+                out,
+                "note: {rows} with faults left out, which may be what is missing"
+            )?;
         }
         for fault in &report.faults {
             let (count, kind) = (grouped(fault.count as u64), fault.kind.describe());

@@ -4,6 +4,7 @@
 use crosscheck::Gpu;
 use crosscheck::{Auto, Backend, Naive, Pool, Sequential, Vectorized};
 
+use super::number::quoted;
 use super::{Failure, Outcome};
 
 /// The rungs of this build, slowest first.
@@ -57,10 +58,22 @@ impl Engine {
             )),
             AUTO => Ok(Self::single(Auto::new())),
             _ => Err(Failure::Usage(format!(
-                "no engine '{name}', this build has {} and {AUTO}",
+                "no engine {}, this build has {} and {AUTO}",
+                quoted(name),
                 NAMES.join(", ")
             ))),
         }
+    }
+
+    /// Refuses threads for an engine that computes on one, or chooses them itself: the option would change nothing.
+    pub(crate) fn refuse_idle(&self, threads: Option<usize>) -> Outcome {
+        let name = self.name();
+        if threads.is_none() || name == DEFAULT {
+            return Ok(());
+        }
+        Err(Failure::Usage(format!(
+            "engine {name} has no pool, so --threads changes nothing: leave it out, or take {DEFAULT}"
+        )))
     }
 
     /// Returns the engine's name.

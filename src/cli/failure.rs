@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::ExitCode;
 
-use crosscheck::Error;
+use crosscheck::{Error, SizeError};
 
 /// The result of a command.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
@@ -70,7 +70,8 @@ impl From<Error> for Failure {
             | Error::EmptyGrid { .. }
             | Error::InvalidRules { .. }
             | Error::InvalidTick { .. }
-            | Error::Timeframe { .. } => Self::Usage(reason),
+            | Error::Timeframe { .. }
+            | Error::Size(SizeError::TooManyCombinations { .. }) => Self::Usage(reason),
             _ => Self::Data(reason),
         }
     }

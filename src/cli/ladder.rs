@@ -1,22 +1,26 @@
 //! `crosscheck ladder`: every engine held against M0 by its trades, then timed on one grid.
 
+mod document;
+mod measure;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use crosscheck::equivalence::compare_strict;
-use crosscheck::{Backend, Grid, Naive, Rules, Sequential, Series, random_walk};
+use crosscheck::{Grid, Naive, Sequential, Series, random_walk};
 use serde::Serialize;
 
+use self::document::Document;
+use self::measure::{Budget, Times, require_equal, time};
 use super::engines::{self, Engine};
-use super::output::OutFile;
+use super::number::{counted, grouped};
+use super::output::{OutFile, keep_apart};
 use super::plot::{self, PlotArgs};
-use super::table::{Table, grouped};
+use super::table::Table;
 use super::{Failure, Outcome};
 
+const BARS: usize = 150_000;
 const FAST: &str = "hma:20..=200:20";
 const SLOW: &str = "hma3:24..=192:24";
-const RUNS: usize = 3;
 
 /// Combinations that stand for all where M0 is timed.
 const SAMPLE: usize = 5;
@@ -25,7 +29,7 @@ const SAMPLE: usize = 5;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Bars of the random walk
-    #[arg(long, default_value_t = 150_000)]
+    #[arg(long, default_value_t = BARS)]
     bars: usize,
 
     /// Engines to compare with M0, separated by commas; every rung that this machine has where left out
@@ -36,9 +40,18 @@ pub(crate) struct Args {
     #[arg(long)]
     threads: Option<usize>,
 
+    /// Runs of each engine, of which the best counts [default: 3; with --doc as many as take two seconds, 5 to 200]
+    #[arg(long, value_parser = at_least_one)]
+    runs: Option<usize>,
+
     /// Also write the ladder to this JSON file
     #[arg(long)]
     json: Option<PathBuf>,
+
+    /// Also time larger grids, and write all of it as a table into this Markdown file, between the lines
+    /// `<!-- generated: begin sweeps -->` and `<!-- generated: end sweeps -->`; nothing else of it changes
+    #[arg(long, value_name = "FILE")]
+    doc: Option<PathBuf>,
 
     #[command(flatten)]
     plot: PlotArgs,
@@ -50,8 +63,13 @@ struct Rung {
     engine: String,
     combinations_per_s: f64,
     seconds: f64,
+    median_seconds: f64,
+    runs: usize,
+    /// Share of the decisions that the engine's bound left open.
+    open_share: f64,
     strict: bool,
-    ratio_to_m0: f64,
+    /// Times as fast as M0, where M0 was timed on the same question.
+    ratio_to_m0: Option<f64>,
     extrapolated: bool,
     threads: usize,
     bars: usize,
@@ -62,40 +80,74 @@ struct Rung {
 /// Runs the command.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let engines = chosen(args)?;
+    keep_apart(&[
+        ("--json", args.json.as_deref()),
+        ("--doc", args.doc.as_deref()),
+    ])?;
+    let document = args.doc.as_deref().map(Document::find).transpose()?;
     let json = args.json.as_deref().map(OutFile::create).transpose()?;
     let folder = args.plot.folder()?;
+    let budget = Budget::new(args.runs, document.is_some());
     let series = random_walk(args.bars, 42)?;
     let grid = Grid::parse(FAST, SLOW)?;
-    let gates = gate(&engines, &series, &grid)?;
-    let m0 = time_m0(&series, &grid)?;
-    let mut rungs = Vec::new();
-    for (engine, &trades_compared) in engines.iter().zip(&gates) {
-        let extrapolated = engine.name() == "m0";
-        let seconds = if extrapolated {
-            m0
-        } else {
-            time(engine.backend.as_ref(), &series, &grid)?
-        };
-        rungs.push(Rung {
-            engine: engine.name().to_owned(),
-            combinations_per_s: grid.combinations() as f64 / seconds,
-            seconds,
-            strict: true,
-            ratio_to_m0: m0 / seconds,
-            extrapolated,
-            threads: engine.threads,
-            bars: series.bars(),
-            combinations: grid.combinations(),
-            trades_compared,
-        });
-    }
+    let rungs = climb(&engines, &series, &grid, budget)?;
     if let Some(file) = json {
         write_json(file, &rungs)?;
     }
     if let Some(folder) = folder {
         draw(folder, &rungs, &grid, &series)?;
     }
-    print(out, &rungs, &grid, &series)
+    print(out, &rungs, &grid, &series)?;
+    if let Some(document) = document {
+        out.flush()?;
+        document.write(args, &engines, &rungs, budget)?;
+    }
+    Ok(())
+}
+
+/// Holds every engine against M0, then times each on one grid.
+fn climb(engines: &[Engine], series: &Series, grid: &Grid, budget: Budget) -> Outcome<Vec<Rung>> {
+    let gates = gate(engines, series, grid)?;
+    let m0 = time_m0(series, grid)?;
+    let rung = |(engine, trades): (&Engine, u64)| {
+        let is_m0 = engine.name() == "m0";
+        let times = if is_m0 {
+            m0
+        } else {
+            time(engine.backend.as_ref(), series, grid, budget)?
+        };
+        Ok(Rung {
+            ratio_to_m0: Some(m0.best / times.best),
+            extrapolated: is_m0,
+            ..Rung::new(engine, series, grid, trades, times)
+        })
+    };
+    engines.iter().zip(gates).map(rung).collect()
+}
+
+impl Rung {
+    fn new(engine: &Engine, series: &Series, grid: &Grid, trades: u64, times: Times) -> Self {
+        Self {
+            engine: engine.name().to_owned(),
+            combinations_per_s: grid.combinations() as f64 / times.best,
+            seconds: times.best,
+            median_seconds: times.median,
+            runs: times.runs,
+            open_share: times.open_share,
+            strict: true,
+            ratio_to_m0: None,
+            extrapolated: false,
+            threads: engine.threads,
+            bars: series.bars(),
+            combinations: grid.combinations(),
+            trades_compared: trades,
+        }
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|&count| count > 0);
+    count.ok_or_else(|| "give a whole number, 1 or more".to_owned())
 }
 
 /// The engines asked for; or every rung, a device that is not there left out with a word on the standard error.
@@ -121,47 +173,31 @@ fn chosen(args: &Args) -> Outcome<Vec<Engine>> {
 ///
 /// M0 takes seconds, so it judges M2 once, and M2 the others: equal trades are equal to M0's.
 fn gate(engines: &[Engine], series: &Series, grid: &Grid) -> Outcome<Vec<u64>> {
-    let rules = Rules::default();
     let (m0, m2) = (Naive::new(), Sequential::new());
-    let compare = |reference: &dyn Backend, candidate: &dyn Backend| -> Outcome<u64> {
-        let report = compare_strict(reference, candidate, series, grid, &rules)?;
-        report.require()?;
-        Ok(report.trades)
-    };
-    let proven = compare(&m0, &m2)?;
+    let proven = require_equal(&m0, &m2, series, grid)?;
     let judge = |engine: &Engine| match engine.name() {
         "m0" | "m2" => Ok(proven),
-        _ => compare(&m2, engine.backend.as_ref()),
+        _ => require_equal(&m2, engine.backend.as_ref(), series, grid),
     };
     engines.iter().map(judge).collect()
 }
 
-/// Best of a few runs of the whole grid, in seconds; the first run warms up and is not counted.
-fn time(backend: &dyn Backend, series: &Series, grid: &Grid) -> Outcome<f64> {
-    let rules = Rules::default();
-    let mut best = f64::INFINITY;
-    for run in 0..=RUNS {
-        let start = Instant::now();
-        let sweep = backend.sweep(series, grid, &rules)?;
-        let seconds = start.elapsed().as_secs_f64();
-        std::hint::black_box(sweep);
-        if run > 0 {
-            best = best.min(seconds);
-        }
-    }
-    Ok(best)
-}
-
-/// M0 shares nothing between combinations, so a few that are spread over the grid stand for all.
-fn time_m0(series: &Series, grid: &Grid) -> Outcome<f64> {
+/// M0 shares nothing between combinations, so a few that are spread over the grid stand for all; and a few runs are
+/// enough, since it takes seconds.
+fn time_m0(series: &Series, grid: &Grid) -> Outcome<Times> {
     let pairs: Vec<_> = spread(grid.combinations(), SAMPLE)
         .into_iter()
         .map(|combination| grid.combination(combination))
         .map(|(fast, slow)| (fast.clone(), slow.clone()))
         .collect();
     let sample = Grid::from_pairs(&pairs)?;
-    let seconds = time(&Naive::new(), series, &sample)?;
-    Ok(seconds * grid.combinations() as f64 / sample.combinations() as f64)
+    let times = time(&Naive::new(), series, &sample, Budget::new(None, false))?;
+    let share = grid.combinations() as f64 / sample.combinations() as f64;
+    Ok(Times {
+        best: times.best * share,
+        median: times.median * share,
+        ..times
+    })
 }
 
 /// Indices spread evenly by the golden ratio: no stride of theirs falls in step with the rows of the grid.
@@ -212,7 +248,8 @@ fn print(out: &mut dyn Write, rungs: &[Rung], grid: &Grid, series: &Series) -> O
             format!("{}{mark}", rung.engine),
             format!("{:.1}", rung.combinations_per_s),
             format!("{:.4}", rung.seconds),
-            format!("{:.1}", rung.ratio_to_m0),
+            rung.ratio_to_m0
+                .map_or("-".to_owned(), |ratio| format!("{ratio:.1}")),
             rung.threads.to_string(),
             (if rung.strict { "equal" } else { "differs" }).to_owned(),
         ]);
@@ -226,8 +263,8 @@ fn print(out: &mut dyn Write, rungs: &[Rung], grid: &Grid, series: &Series) -> O
     )?;
     writeln!(
         out,
-        "{} trades of each engine compared with m0 before timing\n",
-        grouped(trades)
+        "{} of each engine compared with m0 before timing\n",
+        counted(trades, "trade")
     )?;
     table.print(out)?;
     if rungs.iter().any(|rung| rung.extrapolated) {

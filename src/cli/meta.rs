@@ -2,33 +2,26 @@
 
 use std::fmt::Write;
 
-use crosscheck::{Grid, MetricSet, Reading, Rules, Series};
+use crosscheck::Reading;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::engines::Engine;
-use super::sweep::Args;
+use super::sweep::{Args, Job};
 
 /// Describes a sweep: version, engine, prices with their digest, grid, rules and metrics.
 ///
 /// It holds no time and no path, so that the same question has the same text.
-pub(crate) fn question(
-    args: &Args,
-    series: &Series,
-    grid: &Grid,
-    rules: &Rules,
-    set: Option<&MetricSet>,
-    engine: &Engine,
-) -> Value {
+pub(crate) fn question(args: &Args, job: &Job) -> Value {
+    let (engine, series) = (&job.engine, &job.series);
     json!({
         "crosscheck": env!("CARGO_PKG_VERSION"),
         "engine": engine.name(),
         "adapter": engine.adapter,
         "fast": args.fast,
         "slow": args.slow,
-        "combinations": grid.combinations(),
-        "rules": rules,
-        "metrics": set,
+        "combinations": job.grid.combinations(),
+        "rules": job.rules,
+        "metrics": job.set,
         "bars": series.bars(),
         "bar_length_ms": series.bar_length(),
         "first_timestamp_ms": series.timestamps().map(|times| times[0]),

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::lock::Lock;
 use super::{Failure, Outcome};
 
 /// A file being written under the name `NAME.partial` beside its place.
@@ -13,19 +14,23 @@ pub(crate) struct OutFile {
     partial: PathBuf,
     file: BufWriter<File>,
     is_finished: bool,
+    /// Dropped last, when the file is in its place or gone.
+    _lock: Lock,
 }
 
 impl OutFile {
     /// Starts the file, so that a path that cannot be written is known before anything is computed.
     pub(crate) fn create(path: &Path) -> Outcome<Self> {
-        check_place(path)?;
+        let lock = Lock::hold(path)?;
         let partial = partial_of(path);
+        check_place(&partial)?;
         let file = File::create(&partial).map_err(|error| Failure::file(path, error))?;
         Ok(Self {
             path: path.to_path_buf(),
             partial,
             file: BufWriter::new(file),
             is_finished: false,
+            _lock: lock,
         })
     }
 
@@ -67,20 +72,47 @@ impl Write for OutFile {
 
 /// Refuses what a finished file must not take the place of: a folder, a link, a device.
 pub(crate) fn check_place(path: &Path) -> Outcome {
+    if path == Path::new("-") {
+        let reason =
+            "- is no file, and the standard output has the table: name a file, such as rows.csv";
+        return Err(Failure::Usage(reason.to_owned()));
+    }
     let Ok(found) = fs::symlink_metadata(path) else {
         return Ok(());
     };
     let reason = if found.is_dir() {
-        "is a folder, name a file"
+        "is a folder: name a file, or move the folder"
     } else if found.is_symlink() {
-        "is a link, name the file itself"
+        "is a link: name the file itself"
     } else if !found.is_file() {
-        "is no regular file, name another"
+        "is no regular file: name another"
     } else {
         return Ok(());
     };
-    let error = io::Error::new(io::ErrorKind::InvalidInput, reason);
-    Err(Failure::file(path, error))
+    Err(Failure::Data(format!("{} {reason}", path.display())))
+}
+
+/// Says whether two names are of one regular file; nothing else is opened, since a pipe would wait for its other end.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    one.is_file() && other.is_file() && same_file::is_same_file(one, other).unwrap_or(false)
+}
+
+/// Refuses two outputs of one command on one file.
+pub(crate) fn keep_apart(outputs: &[(&str, Option<&Path>)]) -> Outcome {
+    for (at, (option, path)) in outputs.iter().enumerate() {
+        for (other, earlier) in &outputs[..at] {
+            let (Some(path), Some(earlier)) = (path, earlier) else {
+                continue;
+            };
+            if path == earlier || is_same(path, earlier) {
+                return Err(Failure::Usage(format!(
+                    "{other} and {option} both name {}: name two files",
+                    path.display()
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The name under which an unfinished file waits.

@@ -7,9 +7,10 @@ use crosscheck::equivalence::{ParityReport, TripLimits, Verdict, report};
 use crosscheck::{Grid, Pool, Rules, Series};
 
 use super::candidate::Candidate;
-use super::output::OutFile;
+use super::number::{counted, grouped};
+use super::output::{OutFile, keep_apart};
 use super::prices::{self, PriceArgs};
-use super::table::{Table, grouped};
+use super::table::Table;
 use super::{Failure, Outcome};
 
 /// What is judged on where no prices are given.
@@ -52,6 +53,10 @@ pub(crate) struct Args {
     #[arg(long)]
     full: bool,
 
+    /// Exit with 1 where an engine is BROKEN; without it, the exit code says only that the report was made
+    #[arg(long)]
+    fail_on_broken: bool,
+
     /// Write one line a combination to this CSV file (one engine only)
     #[arg(long)]
     csv: Option<PathBuf>,
@@ -83,22 +88,46 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         let reason = "--csv holds the report of one engine: name it with --engine";
         return Err(Failure::Usage(reason.to_owned()));
     }
-    args.prices.keep_from(args.csv.as_deref())?;
-    args.prices.keep_from(args.json.as_deref())?;
+    let outputs = [
+        ("--csv", args.csv.as_deref()),
+        ("--json", args.json.as_deref()),
+    ];
+    keep_apart(&outputs)?;
+    for path in outputs.iter().filter_map(|(_, path)| *path) {
+        args.prices.keep_from(path)?;
+    }
     let csv = args.csv.as_deref().map(OutFile::create).transpose()?;
     let json = args.json.as_deref().map(OutFile::create).transpose()?;
     let series = args.prices.load(false)?;
     let reports = judge(args, &candidates, &series, &grid, &rules)?;
     writeln!(
         out,
-        "{}; {} combinations {} x {}\n",
+        "{}; {} {} x {}\n",
         prices::describe(&series),
-        grid.combinations(),
+        counted(grid.combinations() as u64, "combination"),
         args.fast,
         args.slow
     )?;
     print(out, &reports, args.full)?;
-    write_files(csv, json, &reports)
+    write_files(csv, json, &reports)?;
+    if args.fail_on_broken {
+        out.flush()?;
+        return refuse_broken(&reports);
+    }
+    Ok(())
+}
+
+fn refuse_broken(reports: &[ParityReport]) -> Outcome {
+    let is_broken = |report: &&ParityReport| broken(report).is_some();
+    let names: Vec<&str> = reports
+        .iter()
+        .filter(is_broken)
+        .map(|report| report.candidate.as_str())
+        .collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Data(format!("BROKEN: {}", names.join(", "))))
 }
 
 fn judge(
@@ -138,56 +167,28 @@ fn print(out: &mut dyn Write, reports: &[ParityReport], is_full: bool) -> Outcom
     Ok(())
 }
 
+const COLUMNS: [&str; 10] = [
+    "engine",
+    "trades",
+    "count off",
+    "moved",
+    "moved %",
+    "PnL pp",
+    "filter error",
+    "close calls",
+    "verdict",
+    "differ",
+];
+
 fn print_table(out: &mut dyn Write, reports: &[ParityReport]) -> Outcome {
-    let columns = [
-        "engine",
-        "trades",
-        "count off",
-        "moved",
-        "moved %",
-        "PnL pp",
-        "filter error",
-        "close calls",
-        "verdict",
-        "differ",
-    ];
-    let mut table = Table::new(&columns, 1);
+    let mut table = Table::new(&COLUMNS, 1);
     let exact = &reports[0];
-    let none = || "-".to_owned();
-    table.push([
-        format!("exact ({})", exact.reference),
-        grouped(exact.reference_trades()),
-        none(),
-        none(),
-        none(),
-        none(),
-        none(),
-        none(),
-        none(),
-        none(),
-    ]);
+    let mut first = vec!["-".to_owned(); COLUMNS.len()];
+    first[0] = format!("exact ({})", exact.reference);
+    first[1] = grouped(exact.reference_trades());
+    table.push(first);
     for report in reports {
-        table.push([
-            report.candidate.clone(),
-            grouped(report.candidate_trades()),
-            grouped(report.trade_count_drift()),
-            grouped(report.moved()),
-            short(report.moved_pct()),
-            format!("{:.3}", report.max_pnl_difference_pp()),
-            short(report.worst_relative.error),
-            format!(
-                "{} of {}",
-                grouped(report.close_calls()),
-                grouped(report.disagreements())
-            ),
-            (if broken(report).is_some() {
-                "BROKEN"
-            } else {
-                "Correct"
-            })
-            .to_owned(),
-            report.combinations_that_differ().to_string(),
-        ]);
+        table.push(cells(report));
     }
     table.print(out)?;
     writeln!(
@@ -200,6 +201,27 @@ fn print_table(out: &mut dyn Write, reports: &[ParityReport]) -> Outcome {
         }
     }
     Ok(())
+}
+
+fn cells(report: &ParityReport) -> [String; COLUMNS.len()] {
+    let (calls, all) = (report.close_calls(), report.disagreements());
+    let verdict = if broken(report).is_some() {
+        "BROKEN"
+    } else {
+        "Correct"
+    };
+    [
+        report.candidate.clone(),
+        grouped(report.candidate_trades()),
+        grouped(report.trade_count_drift()),
+        grouped(report.moved()),
+        short(report.moved_pct()),
+        format!("{:.3}", report.max_pnl_difference_pp()),
+        short(report.worst_relative.error),
+        format!("{} of {}", grouped(calls), grouped(all)),
+        verdict.to_owned(),
+        grouped(report.combinations_that_differ() as u64),
+    ]
 }
 
 fn write_files(csv: Option<OutFile>, json: Option<OutFile>, reports: &[ParityReport]) -> Outcome {

@@ -10,6 +10,8 @@ use crosscheck::{
     random_walk,
 };
 
+use super::number::{counted, grouped};
+use super::prices::PriceArgs;
 use super::{Failure, Outcome};
 
 /// Where pictures go.
@@ -26,12 +28,57 @@ const BEST: usize = 3;
 /// Trades that the price picture is to show.
 const TRADES: usize = 12;
 
+/// Names of the pictures of a sweep.
+pub(crate) const SWEEP: [&str; 3] = ["heatmap", "equity", "price"];
+
+/// Formats of every picture.
+const FORMATS: [&str; 2] = ["svg", "png"];
+
+/// Most cells of a heatmap: more are smaller than a pixel.
+const CELLS: usize = 100_000;
+
 impl PlotArgs {
+    /// Says whether pictures are wanted.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.plot.is_some()
+    }
+
+    /// Refuses to draw over the price file.
+    pub(crate) fn keep_from(&self, prices: &PriceArgs, names: &[&str]) -> Outcome {
+        let Some(folder) = &self.plot else {
+            return Ok(());
+        };
+        for name in names {
+            for format in FORMATS {
+                prices.keep_from(&folder.join(name).with_extension(format))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a picture of more combinations than can be seen.
+    pub(crate) fn check_cells(&self, combinations: usize) -> Outcome {
+        if self.plot.is_none() || combinations <= CELLS {
+            return Ok(());
+        }
+        Err(Failure::Usage(format!(
+            "--plot draws {} at most, the grid has {}: take larger steps, or leave it out",
+            counted(CELLS as u64, "combination"),
+            grouped(combinations as u64)
+        )))
+    }
+
     /// Makes the folder, if one was named, so that a name that cannot be one is known before anything is computed.
     pub(crate) fn folder(&self) -> Outcome<Option<&Path>> {
         let Some(folder) = self.plot.as_deref() else {
             return Ok(None);
         };
+        if folder.exists() && !folder.is_dir() {
+            return Err(Failure::Data(format!(
+                "--plot {} is a file, pictures need a folder: name another",
+                folder.display()
+            )));
+        }
         std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
         Ok(Some(folder))
     }
@@ -130,7 +177,7 @@ pub(crate) fn trap(folder: &Path) -> Outcome {
 
 /// Draws one picture in both formats.
 fn each(folder: &Path, name: &str, draw: impl Fn(PathBuf) -> crosscheck::Result<()>) -> Outcome {
-    for format in ["svg", "png"] {
+    for format in FORMATS {
         draw(folder.join(name).with_extension(format))?;
     }
     Ok(())

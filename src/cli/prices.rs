@@ -6,6 +6,8 @@ use crosscheck::{
     Duplicates, Error, FileError, ReadOptions, Reading, Series, TimeFormat, random_walk,
 };
 
+use super::number::{counted, quoted};
+use super::output::is_same;
 use super::timeframe::{Timeframe, in_words};
 use super::{Failure, Outcome};
 
@@ -24,14 +26,11 @@ pub(crate) struct PriceArgs {
 }
 
 impl PriceArgs {
-    /// Refuses to write over the price file.
-    pub(crate) fn keep_from(&self, out: Option<&Path>) -> Outcome {
-        let real = |path: &Path| path.canonicalize().ok();
-        let Some(out) =
-            out.filter(|out| real(out).is_some_and(|o| Some(o) == real(Path::new(&self.prices))))
-        else {
+    /// Refuses to write over the price file, by whatever name or link.
+    pub(crate) fn keep_from(&self, out: &Path) -> Outcome {
+        if !is_same(out, Path::new(&self.prices)) {
             return Ok(());
-        };
+        }
         Err(Failure::Usage(format!(
             "{} is the price file itself: write to another",
             out.display()
@@ -146,6 +145,11 @@ impl PriceArgs {
     }
 
     fn walk(&self, text: &str) -> Outcome<Series> {
+        if let Some(option) = self.file.of_files_only() {
+            return Err(Failure::Usage(format!(
+                "the random walk is made, not read: {option} is for price files, leave it out"
+            )));
+        }
         if self.file.reading == Some(ReadingArg::Ticks) {
             let reason = "the random walk has no ticks: leave --reading out, or say binary";
             return Err(Failure::Usage(reason.to_owned()));
@@ -185,6 +189,22 @@ impl PriceArgs {
 }
 
 impl FileArgs {
+    /// An option that was given and says nothing about a walk.
+    fn of_files_only(&self) -> Option<&'static str> {
+        let given = [
+            ("--duplicates", self.duplicates != DuplicatesArg::Refuse),
+            ("--drop-last", self.drop_last),
+            ("--refuse-gaps", self.refuse_gaps),
+            ("--bar", self.bar.is_some()),
+            ("--utc-offset", self.utc_offset != 0),
+            ("--time-format", self.time_format.is_some()),
+            ("--columns", self.columns.is_some()),
+            ("--close-column", self.close_column.is_some()),
+        ];
+        let found = given.into_iter().find(|(_, is_given)| *is_given);
+        found.map(|(option, _)| option)
+    }
+
     /// Returns the library's options.
     pub(crate) fn options(&self) -> ReadOptions {
         let mut options = ReadOptions::new().with_utc_offset(self.utc_offset);
@@ -240,7 +260,8 @@ fn parse_walk(text: &str) -> Outcome<(usize, u64)> {
     };
     text.split_once(':').and_then(parse).ok_or_else(|| {
         Failure::Usage(format!(
-            "cannot read the walk '{text}': write random-walk:BARS:SEED, such as random-walk:150000:42"
+            "cannot read the walk {}: write random-walk:BARS:SEED, such as random-walk:150000:42",
+            quoted(text)
         ))
     })
 }
@@ -267,7 +288,8 @@ pub(crate) fn describe(series: &Series) -> String {
         Reading::Ticks => "ticks",
         Reading::Binary => "binary",
     };
-    format!("{} bars, {reading} reading", series.bars())
+    let bars = counted(series.bars() as u64, "bar");
+    format!("{bars}, {reading} reading")
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::path::Path;
 use crosscheck::{Metric, SweepRow};
 use serde_json::{Map, Value};
 
+use super::number::quoted;
 use super::{Failure, Outcome};
 
 /// The metrics by the names of their columns.
@@ -37,7 +38,8 @@ pub(crate) fn metric(name: &str) -> Outcome<Metric> {
     found.map(|(_, metric)| *metric).ok_or_else(|| {
         let known: Vec<&str> = METRICS.iter().map(|(name, _)| *name).collect();
         Failure::Usage(format!(
-            "no metric '{name}', the metrics are {}",
+            "no metric {}, the metrics are {}",
+            quoted(name),
             known.join(", ")
         ))
     })
@@ -64,7 +66,11 @@ impl Format {
     pub(crate) fn of(path: &Path) -> Outcome<Self> {
         let extension = path.extension().and_then(|extension| extension.to_str());
         match extension.map(str::to_ascii_lowercase).as_deref() {
-            Some("csv") | None => Ok(Self::Csv),
+            Some("csv") => Ok(Self::Csv),
+            None => Err(Failure::Usage(format!(
+                "{} does not say in which form rows are to be written: name the file .csv, .jsonl or .parquet",
+                path.display()
+            ))),
             Some("jsonl" | "ndjson") => Ok(Self::JsonLines),
             Some("parquet" | "pq") if cfg!(feature = "parquet") => Ok(Self::Parquet),
             Some("parquet" | "pq") => Err(Failure::Usage(
@@ -124,16 +130,11 @@ impl Format {
             let at = header.split(',').position(|column| column == name)?;
             line.split(',').nth(at).map(str::to_owned)
         };
-        // JSON knows no infinity: a sum that left the range is null there.
-        let number = |name: &str| match cell(name)?.as_str() {
-            "null" => Some(f64::NAN),
-            text => text.parse().ok(),
-        };
         Some(Record {
             fast: cell("fast")?,
             slow: cell("slow")?,
             trades: cell("trades")?.parse().ok()?,
-            pnl_pct: number("pnl_pct")?,
+            pnl_pct: cell("pnl_pct")?.parse().ok()?,
             wins: cell("wins")?.parse().ok()?,
             value: cell(metric).and_then(|text| text.parse().ok()),
         })
@@ -146,22 +147,21 @@ enum Cell {
     Text(String),
     Count(u64),
     Flag(bool),
-    /// `None` where the metric is undefined.
+    /// `None` where the metric is undefined; finite otherwise, since a sweep refuses totals that are not.
     Number(Option<f64>),
 }
 
 impl Cell {
-    /// The text that reads back as the same value: blank where there is none, `inf` and `NaN` as pandas and polars have them.
+    /// The text that reads back as the same value: blank where there is none.
     fn text(self) -> String {
         match self {
             Self::Text(text) => text,
             Self::Number(None) => String::new(),
-            Self::Number(Some(value)) if !value.is_finite() => value.to_string(),
             cell => cell.json().to_string(),
         }
     }
 
-    /// JSON has no infinity and no NaN: both are null.
+    /// Null where there is no value.
     fn json(self) -> Value {
         match self {
             Self::Text(text) => text.into(),
@@ -221,23 +221,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_beyond_the_range_are_no_blanks() {
-        let texts = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300, 0.5]
-            .map(|value| Cell::Number(Some(value)).text());
-        assert_eq!(texts, ["inf", "-inf", "NaN", "1e+300", "0.5"]);
+    fn values_are_written_to_the_last_bit_and_nothing_as_a_blank() {
+        let texts = [1e300, 0.1 + 0.2].map(|value| Cell::Number(Some(value)).text());
+        assert_eq!(texts, ["1e+300", "0.30000000000000004"]);
         assert_eq!(Cell::Number(None).text(), "");
-        assert_eq!(Cell::Number(Some(f64::INFINITY)).json(), Value::Null);
+        assert_eq!(Cell::Number(None).json(), Value::Null);
     }
 
     #[test]
     fn lines_of_either_form_read_back() {
         let header = "fast,slow,trades,pnl_pct,wins,sharpe";
         let csv = Format::Csv
-            .record("a,b,3,inf,1,", header, "sharpe")
+            .record("a,b,3,-0.5,1,", header, "sharpe")
             .unwrap();
-        assert_eq!((csv.pnl_pct, csv.value), (f64::INFINITY, None));
-        let json = r#"{"fast":"a","slow":"b","trades":3,"pnl_pct":null,"wins":1,"sharpe":0.25}"#;
+        assert_eq!((csv.pnl_pct, csv.value), (-0.5, None));
+        let json = r#"{"fast":"a","slow":"b","trades":3,"pnl_pct":2.5,"wins":1,"sharpe":0.25}"#;
         let json = Format::JsonLines.record(json, "", "sharpe").unwrap();
-        assert!(json.pnl_pct.is_nan() && json.value == Some(0.25));
+        assert_eq!((json.pnl_pct, json.value), (2.5, Some(0.25)));
     }
 }

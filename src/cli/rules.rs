@@ -1,6 +1,6 @@
 //! The options by which crossovers become trades.
 
-use crosscheck::{Compounding, Direction, Fill, Rules};
+use crosscheck::{Compounding, Direction, Fill, Rules, Series};
 
 use super::{Failure, Outcome};
 
@@ -45,6 +45,16 @@ enum FillArg {
 }
 
 impl RulesArgs {
+    /// Refuses fills that the prices do not have.
+    pub(crate) fn check(&self, series: &Series, prices: &str) -> Outcome {
+        if self.fill != FillArg::NextOpen || series.opens().is_some() {
+            return Ok(());
+        }
+        Err(Failure::Data(format!(
+            "--fill next-open needs opens, {prices} has none: give a file with a column of opens, or --fill next-close"
+        )))
+    }
+
     /// Returns the library's rules.
     pub(crate) fn rules(&self) -> Outcome<Rules> {
         let direction = match self.direction {

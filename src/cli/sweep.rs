@@ -9,15 +9,17 @@ use crosscheck::{Diagnostics, Grid, Metric, MetricSet, Question, Rules, Series, 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
+use super::best::{self, Tally};
 use super::chunks::Chunks;
 use super::engines::{self, Engine};
+use super::interrupt::{self, Stage};
+use super::number::{counted, grouped};
 use super::plot::{self, PlotArgs};
 use super::prices::PriceArgs;
 use super::rows::{self, Format, Record};
-use super::rows_file::RowsFile;
+use super::rows_file::{Place, RowsFile, beside};
 use super::rules::RulesArgs;
-use super::table::grouped;
-use super::{Failure, Outcome, best, interrupt, meta};
+use super::{Failure, Outcome, meta};
 
 /// Sweep a grid: trades, PnL and wins of every combination, and any metric.
 #[derive(Debug, clap::Args)]
@@ -83,58 +85,74 @@ pub(crate) struct Args {
 }
 
 /// Everything that the rows depend on.
-struct Job {
-    engine: Engine,
-    series: Series,
-    grid: Grid,
-    rules: Rules,
+pub(super) struct Job {
+    pub(super) engine: Engine,
+    pub(super) series: Series,
+    pub(super) grid: Grid,
+    pub(super) rules: Rules,
     metric: Metric,
-    set: Option<MetricSet>,
+    pub(super) set: Option<MetricSet>,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let grid = Grid::parse(&args.fast, &args.slow)?;
-    let rules = args.rules.rules()?;
-    let metric = rows::metric(&args.metric)?;
-    let engine = Engine::by_name(&args.engine, args.threads)?;
-    let format = args.out.as_deref().map(Format::of).transpose()?;
-    // Hours of work must not end at a path that cannot be written.
-    args.prices.keep_from(args.out.as_deref())?;
-    args.out.as_deref().map(RowsFile::probe).transpose()?;
+    interrupt::listen();
+    let place = places(args)?;
     let folder = args.plot.folder()?;
-    if folder.is_some() && args.resume {
+    let job = set_up(args)?;
+    let (mut tally, sweep) = compute(args, &job, place)?;
+    if let Some(folder) = folder {
+        let data = (&job.series, &job.grid, &job.rules);
+        let backend = job.engine.backend.as_ref();
+        plot::sweep(folder, data, backend, &sweep, (job.metric, title(args)))?;
+    }
+    if args.quiet {
+        return Ok(());
+    }
+    tally.print_best(out)?;
+    tally.print_sums(out, &job.series, job.engine.name())?;
+    best::print_diagnostics(out, &sweep.diagnostics)
+}
+
+/// Checks where results go, and takes the place of the rows.
+fn places(args: &Args) -> Outcome<Option<Place>> {
+    if let Some(out) = &args.out {
+        args.prices.keep_from(out)?;
+        for path in beside(out) {
+            args.prices.keep_from(&path)?;
+        }
+    }
+    args.plot.keep_from(&args.prices, &plot::SWEEP)?;
+    if args.plot.is_asked() && args.resume {
         let reason = "pictures need every row in one run: leave --plot or --resume out";
         return Err(Failure::Usage(reason.to_owned()));
     }
+    let place = args.out.as_deref();
+    place.map(|path| Place::take(path, args.resume)).transpose()
+}
+
+/// Reads what the command line names; Ctrl-C ends it between any two steps.
+fn set_up(args: &Args) -> Outcome<Job> {
+    let rules = args.rules.rules()?;
+    let metric = rows::metric(&args.metric)?;
+    let engine = Engine::by_name(&args.engine, args.threads)?;
+    engine.refuse_idle(args.threads)?;
+    let grid = Grid::parse(&args.fast, &args.slow)?;
+    args.plot.check_cells(grid.combinations())?;
+    interrupt::check()?;
     let series = args.prices.load(args.quiet)?;
+    interrupt::check()?;
+    args.rules.check(&series, &args.prices.prices)?;
     Question::new(&series, &grid)?;
     let set = metric_set(args, metric, &series)?;
-    let job = Job {
+    Ok(Job {
         engine,
         series,
         grid,
         rules,
         metric,
         set,
-    };
-    let (records, sweep) = compute(args, &job, format)?;
-    if let Some(folder) = folder {
-        let data = (&job.series, &job.grid, &job.rules);
-        plot::sweep(
-            folder,
-            data,
-            job.engine.backend.as_ref(),
-            &sweep,
-            (metric, title(args)),
-        )?;
-    }
-    if args.quiet {
-        return Ok(());
-    }
-    best::print(out, &records, (&args.metric, job.metric), args.top)?;
-    best::print_sums(out, &records, &job.series, job.engine.name())?;
-    best::print_diagnostics(out, &sweep)
+    })
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
@@ -176,27 +194,23 @@ fn metric_set(args: &Args, metric: Metric, series: &Series) -> Outcome<Option<Me
     MetricSet::all(periods).map(Some).map_err(refuse)
 }
 
-/// Computes chunk by chunk and writes each; returns the records of all rows and what this run computed.
-fn compute(args: &Args, job: &Job, format: Option<Format>) -> Outcome<(Vec<Record>, Sweep)> {
-    let format = format.unwrap_or(Format::Csv);
-    let question = meta::question(
-        args,
-        &job.series,
-        &job.grid,
-        &job.rules,
-        job.set.as_ref(),
-        &job.engine,
-    );
-    let (mut file, mut records) = begin(args, job, format, &question)?;
+/// Computes chunk by chunk and writes each; returns what all rows come to, and what this run computed.
+fn compute<'a>(args: &'a Args, job: &Job, place: Option<Place>) -> Outcome<(Tally<'a>, Sweep)> {
+    let question = meta::question(args, job);
+    let mut tally = Tally::new(&args.metric, job.metric, args.top);
+    let format = place.as_ref().map_or(Format::Csv, |place| place.format);
+    let mut file = place
+        .map(|place| begin(place, job, &question, &mut tally))
+        .transpose()?;
     let total = job.grid.combinations();
-    let progress = progress(args.quiet, total, records.len());
-    interrupt::listen();
-    let mut sweep: Option<Sweep> = None;
-    let mut chunks = Chunks::new(records.len()..total, job.series.bars(), args.chunk);
+    let progress = progress(args.quiet, total, tally.rows());
+    let mut sweep = nothing(job);
+    let mut chunks = Chunks::new(tally.rows()..total, job.series.bars(), args.chunk);
+    interrupt::enter(file.as_ref().map_or(Stage::Printing, |_| Stage::Writing));
     while let Some(chunk) = chunks.take() {
         if interrupt::is_asked() {
             progress.abandon();
-            return Err(interrupted(args, records.len(), total));
+            return Err(interrupted(args, tally.rows(), total));
         }
         let start = Instant::now();
         let part = job.sweep(chunk)?;
@@ -206,54 +220,42 @@ fn compute(args: &Args, job: &Job, format: Option<Format>) -> Outcome<(Vec<Recor
             file.write(&lines)?;
         }
         progress.inc(part.rows.len() as u64);
-        records.extend(part.rows.iter().map(|row| Record::of(row, job.metric)));
-        append(&mut sweep, part);
-    }
-    progress.finish_and_clear();
-    if let Some(file) = file {
-        file.finish(&question)?;
-    }
-    let nothing = || Sweep {
-        rows: Vec::new(),
-        diagnostics: Diagnostics::new(job.engine.name(), true),
-    };
-    Ok((records, sweep.unwrap_or_else(nothing)))
-}
-
-/// Opens the file of the rows, if one is wanted; returns what an interrupted sweep left in it, too.
-fn begin(
-    args: &Args,
-    job: &Job,
-    format: Format,
-    question: &Value,
-) -> Outcome<(Option<RowsFile>, Vec<Record>)> {
-    let Some(path) = &args.out else {
-        return Ok((None, Vec::new()));
-    };
-    let header = format.header(job.set.is_some());
-    let head = header.as_deref().unwrap_or_default();
-    let (file, lines) = RowsFile::open(path, format, question, header.as_deref(), args.resume)?;
-    let records = lines
-        .iter()
-        .map(|line| format.record(line, head, &args.metric));
-    let records: Option<Vec<_>> = records.collect();
-    let records = records.ok_or_else(|| {
-        let name = path.display();
-        Failure::Data(format!(
-            "{name}.partial has a line that is no row: remove it"
-        ))
-    })?;
-    Ok((Some(file), records))
-}
-
-fn append(sweep: &mut Option<Sweep>, part: Sweep) {
-    match sweep {
-        Some(sweep) => {
-            sweep.diagnostics.merge(&part.diagnostics);
+        for row in &part.rows {
+            tally.push(Record::of(row, job.metric));
+        }
+        sweep.diagnostics.merge(&part.diagnostics);
+        if args.plot.is_asked() {
             sweep.rows.extend(part.rows);
         }
-        None => *sweep = Some(part),
     }
+    progress.finish_and_clear();
+    file.map(|file| file.finish(&question)).transpose()?;
+    Ok((tally, sweep))
+}
+
+fn nothing(job: &Job) -> Sweep {
+    Sweep {
+        rows: Vec::new(),
+        diagnostics: Diagnostics::new(job.engine.name(), true),
+    }
+}
+
+/// Opens the file of the rows, and tallies what an interrupted sweep left in it.
+fn begin(place: Place, job: &Job, question: &Value, tally: &mut Tally<'_>) -> Outcome<RowsFile> {
+    let format = place.format;
+    let header = format.header(job.set.is_some());
+    let head = header.as_deref();
+    let metric = tally.name();
+    RowsFile::open(place, question, head, |line| {
+        let record = format.record(line, head.unwrap_or_default(), metric);
+        let record = record.ok_or_else(|| {
+            Failure::Data(format!(
+                "a line of the interrupted sweep is no row: {line}; remove its file and start again"
+            ))
+        })?;
+        tally.push(record);
+        Ok(())
+    })
 }
 
 impl Job {
@@ -286,12 +288,10 @@ fn progress(is_quiet: bool, total: usize, done: usize) -> ProgressBar {
 }
 
 fn interrupted(args: &Args, done: usize, total: usize) -> Failure {
-    let (done, total) = (grouped(done as u64), grouped(total as u64));
+    let (done, total) = (grouped(done as u64), counted(total as u64, "combination"));
     let next = match &args.out {
         Some(_) => "the same command with --resume goes on",
         None => "with --out the rows would be kept",
     };
-    Failure::Interrupted(format!(
-        "stopped after {done} of {total} combinations: {next}"
-    ))
+    Failure::Interrupted(format!("stopped after {done} of {total}: {next}"))
 }

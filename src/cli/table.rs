@@ -51,19 +51,6 @@ impl Table {
     }
 }
 
-/// Writes a whole number with a comma every three digits.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// Writes a result in four decimals, and with an exponent where it has more digits than a table.
 pub(crate) fn decimals(value: f64) -> String {
     if value.abs() < 1e12 {
@@ -71,21 +58,6 @@ pub(crate) fn decimals(value: f64) -> String {
     } else {
         format!("{value:.4e}")
     }
-}
-
-/// Writes a price in full, and with an exponent where the digits would be mere zeros; either reads back exactly.
-pub(crate) fn price(value: f64) -> String {
-    if value == 0.0 || (1e-9..1e15).contains(&value.abs()) {
-        value.to_string()
-    } else {
-        format!("{value:e}")
-    }
-}
-
-/// Writes a count and what is counted: `1 fault`, `2 faults`.
-pub(crate) fn counted(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(number))
 }
 
 #[cfg(test)]
@@ -104,15 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn long_numbers_get_an_exponent() {
+    fn long_results_get_an_exponent() {
         assert_eq!([0.25, 1e300].map(decimals), ["0.2500", "1.0000e300"]);
-        assert_eq!([0.25, 1e300, 1e-12].map(price), ["0.25", "1e300", "1e-12"]);
-        assert_eq!([1, 2].map(|n| counted(n, "fault")), ["1 fault", "2 faults"]);
-    }
-
-    #[test]
-    fn thousands_are_grouped() {
-        let texts = [0, 999, 1_000, 1_234_567].map(grouped);
-        assert_eq!(texts, ["0", "999", "1,000", "1,234,567"]);
     }
 }

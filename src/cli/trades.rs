@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use crosscheck::{Fill, Filter, Grid, Series, Side, Trade, parse_filters};
 
 use super::engines::{self, Engine};
+use super::number::{counted, plain as price};
 use super::output::OutFile;
 use super::prices::{self, PriceArgs};
 use super::rules::RulesArgs;
-use super::table::{Table, grouped, price};
+use super::table::Table;
 use super::timeframe::utc;
 use super::{Failure, Outcome};
 
@@ -47,10 +48,13 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let grid = Grid::cross(&one(&args.fast, "--fast")?, &one(&args.slow, "--slow")?)?;
     let rules = args.rules.rules()?;
     let engine = Engine::by_name(&args.engine, None)?;
-    args.prices.keep_from(args.out.as_deref())?;
+    if let Some(path) = &args.out {
+        args.prices.keep_from(path)?;
+    }
     check_name(args.out.as_deref())?;
     let file = args.out.as_deref().map(OutFile::create).transpose()?;
     let series = args.prices.load(false)?;
+    args.rules.check(&series, &args.prices.prices)?;
     let lists = engine.backend.trades(&series, &grid, &rules)?;
     let trades = lists.into_iter().next().unwrap_or_default();
     let clock = Clock::new(&series, rules.fill());
@@ -164,11 +168,11 @@ fn summary(out: &mut dyn Write, grid: &Grid, trades: &[Trade], series: &Series) 
     let (fast, slow) = grid.combination(0);
     // of no trades, `sum` would be -0
     let sum = trades.iter().fold(0.0, |sum, trade| sum + trade.pnl_pct);
-    let count = grouped(trades.len() as u64);
+    let count = counted(trades.len() as u64, "trade");
     let prices = prices::describe(series);
     writeln!(
         out,
-        "\n{fast} over {slow}: {count} trades, {} % in all ({prices})",
+        "\n{fast} over {slow}: {count}, {} % in all ({prices})",
         percent(sum)
     )?;
     if series.timestamps().is_some() {

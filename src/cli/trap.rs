@@ -9,10 +9,11 @@ use crosscheck::{
 };
 use serde::Serialize;
 
+use super::number::grouped;
 use super::output::OutFile;
 use super::parity::{broken, short};
 use super::plot::{self, PlotArgs};
-use super::table::{Table, grouped};
+use super::table::Table;
 use super::{Failure, Outcome};
 
 /// Bars of the published series, and of the long one.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::number::plain;
+use super::number::{counted, plain};
 
 /// Why a price file was refused: which line of text or row of a table, the value there, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -100,8 +100,8 @@ pub enum FileError {
 
     /// Missing bars where gaps are refused.
     #[error(
-        "{path}: {missing} bars are missing in {gaps} gaps, the largest of {largest} before bar {bar}: fill them, or \
-         allow gaps", path = path.display()
+        "{path}: {}, the largest of {largest} before bar {bar}: fill them, or allow gaps",
+        missing_bars(*missing, *gaps), path = path.display()
     )]
     Gap {
         /// The file.
@@ -115,4 +115,11 @@ pub enum FileError {
         /// Bars missing there.
         largest: u64,
     },
+}
+
+/// Says how many bars are missing, and in how many gaps.
+pub(crate) fn missing_bars(missing: u64, gaps: usize) -> String {
+    let verb = if missing == 1 { "is" } else { "are" };
+    let (bars, gaps) = (counted(missing, "bar"), counted(gaps as u64, "gap"));
+    format!("{bars} {verb} missing in {gaps}")
 }

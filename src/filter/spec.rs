@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 
 use super::{Filter, RootRounding};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quoted};
 
 /// Most filters that one text may name.
 const MAX_FILTERS: usize = 1_000_000;
 
-/// Reads filters from text: a kind, a colon, and periods as a list or a range with an optional step.
+/// Reads filters from text: a kind, a colon, and periods as a list or a range with an optional step; more kinds after
+/// commas.
 ///
 /// Kinds: `sma`, `wma`, `hma`, `hma-nearest` (root rounded to nearest), `hma3`. The order of the text is the
 /// order of the filters. A filter that is there twice is refused: its rows in a result would have the same name.
@@ -24,6 +25,7 @@ const MAX_FILTERS: usize = 1_000_000;
 /// assert_eq!(names("hma:20..=60:20")?, ["hma:20", "hma:40", "hma:60"]);
 /// assert_eq!(names("hma:9,16,55")?, ["hma:9", "hma:16", "hma:55"]);
 /// assert_eq!(names("sma:2..4")?, ["sma:2", "sma:3"]);
+/// assert_eq!(names("sma:5,10,wma:6..=7")?, ["sma:5", "sma:10", "wma:6", "wma:7"]);
 /// # Ok::<(), crosscheck::Error>(())
 /// ```
 pub fn parse_filters(text: &str) -> Result<Vec<Filter>> {
@@ -31,11 +33,45 @@ pub fn parse_filters(text: &str) -> Result<Vec<Filter>> {
         text: text.to_owned(),
         reason,
     };
-    let (kind, periods) = text
-        .trim()
-        .split_once(':')
-        .ok_or_else(|| refuse("no ':' between kind and periods".to_owned()))?;
-    let make: fn(usize) -> Result<Filter> = match kind {
+    let (mut filters, mut seen) = (Vec::new(), HashSet::new());
+    for group in groups(text.trim()) {
+        let (kind, periods) = group
+            .split_once(':')
+            .ok_or_else(|| refuse("no ':' between kind and periods".to_owned()))?;
+        let make = constructor(kind).map_err(refuse)?;
+        for period in parse_periods(periods).map_err(refuse)? {
+            if !seen.insert((kind, period)) {
+                let reason =
+                    format!("{kind}:{period} is there twice, and its rows could not be told apart");
+                return Err(refuse(reason));
+            }
+            filters.push(make(period)?);
+        }
+    }
+    if filters.len() > MAX_FILTERS {
+        return Err(refuse(too_many(filters.len())));
+    }
+    Ok(filters)
+}
+
+/// The parts of one kind each: a comma before a letter begins the next.
+fn groups(text: &str) -> Vec<&str> {
+    let (mut groups, mut start) = (Vec::new(), 0);
+    for (comma, _) in text.match_indices(',') {
+        let rest = text[comma + 1..].trim_start();
+        if rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            groups.push(text[start..comma].trim());
+            start = comma + 1;
+        }
+    }
+    groups.push(text[start..].trim());
+    groups
+}
+
+type Constructor = fn(usize) -> Result<Filter>;
+
+fn constructor(kind: &str) -> std::result::Result<Constructor, String> {
+    Ok(match kind {
         "sma" => Filter::sma,
         "wma" => Filter::wma,
         "hma" => Filter::hma,
@@ -43,18 +79,16 @@ pub fn parse_filters(text: &str) -> Result<Vec<Filter>> {
         "hma3" => Filter::hma3,
         _ => {
             let known = "sma, wma, hma, hma-nearest, hma3";
-            return Err(refuse(format!(
-                "no filter kind '{kind}', the kinds are {known}"
-            )));
+            return Err(format!(
+                "no filter kind {}, the kinds are {known}",
+                quoted(kind)
+            ));
         }
-    };
-    let periods = parse_periods(periods).map_err(refuse)?;
-    let mut seen = HashSet::new();
-    if let Some(twice) = periods.iter().find(|&&period| !seen.insert(period)) {
-        let reason = format!("{kind}:{twice} is there twice, and its rows could not be told apart");
-        return Err(refuse(reason));
-    }
-    periods.into_iter().map(make).collect()
+    })
+}
+
+fn too_many(filters: usize) -> String {
+    format!("{filters} filters, the limit is {MAX_FILTERS}")
 }
 
 fn parse_periods(text: &str) -> std::result::Result<Vec<usize>, String> {
@@ -80,11 +114,11 @@ fn parse_periods(text: &str) -> std::result::Result<Vec<usize>, String> {
         last
     };
     if first >= end {
-        return Err(format!("the range {text} is empty"));
+        return Err(format!("the range {} is empty", quoted(text)));
     }
     let count = (end - first).div_ceil(step);
     if count > MAX_FILTERS {
-        return Err(format!("{count} filters, the limit is {MAX_FILTERS}"));
+        return Err(too_many(count));
     }
     Ok((first..end).step_by(step).collect())
 }
@@ -92,7 +126,7 @@ fn parse_periods(text: &str) -> std::result::Result<Vec<usize>, String> {
 fn parse_period(text: &str) -> std::result::Result<usize, String> {
     let text = text.trim();
     text.parse()
-        .map_err(|_| format!("'{text}' is no whole number of bars"))
+        .map_err(|_| format!("{} is no whole number of bars", quoted(text)))
 }
 
 #[cfg(test)]
@@ -113,6 +147,9 @@ mod tests {
             ("hma:1..=99999999999", "limit"),
             ("hma:", "no whole number"),
             ("hma:5,9,5", "hma:5 is there twice"),
+            ("sma:5,hma:5,sma:5", "sma:5 is there twice"),
+            ("sma:5,ema:6", "no filter kind 'ema'"),
+            ("sma:5,wma", "no ':'"),
         ] {
             let error = parse_filters(text).unwrap_err().to_string();
             assert!(error.contains(reason), "{text}: {error}");

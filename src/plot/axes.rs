@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::error::grouped;
+
 /// The smallest range with a margin that holds every finite value; one of width 2 around a constant.
 pub(super) fn padded(values: impl Iterator<Item = f64>) -> Range<f64> {
     let (low, high) = extent(values).unwrap_or((0.0, 1.0));
@@ -82,7 +84,8 @@ pub(super) fn number(value: f64) -> String {
     let rest = rest.trim_end_matches('0');
     let sign = if value < 0.0 { "-" } else { "" };
     let point = if rest.is_empty() { "" } else { "." };
-    format!("{sign}{}{point}{rest}", grouped(whole))
+    let whole = whole.parse().map_or_else(|_| whole.to_owned(), grouped);
+    format!("{sign}{whole}{point}{rest}")
 }
 
 /// Writes a power of ten, such as 1e-7 or 1,000.
@@ -93,17 +96,6 @@ pub(super) fn power(value: f64) -> String {
     } else {
         format!("{value:.0e}")
     }
-}
-
-fn grouped(digits: &str) -> String {
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

@@ -35,8 +35,8 @@ pub(super) const LINES: [RGBColor; 7] = [
 ];
 
 pub(super) type Area<DB> = DrawingArea<DB, Shift>;
-pub(super) type Drawn<DB> =
-    std::result::Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
+pub(super) type Drawn<DB, T = ()> =
+    std::result::Result<T, DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
 
 /// Something that draws itself on a white sheet of [`SIZE`].
 pub(super) trait Picture {
@@ -128,7 +128,7 @@ pub(super) fn caption<DB: DrawingBackend>(
     sheet: &Area<DB>,
     title: &str,
     note: &str,
-) -> std::result::Result<Area<DB>, DrawingAreaErrorKind<DB::ErrorType>> {
+) -> Drawn<DB, Area<DB>> {
     sheet.draw_text(title, &text(22, TEXT, HPos::Left, VPos::Top), (24, 14))?;
     sheet.draw_text(note, &text(14, MUTED, HPos::Left, VPos::Top), (24, 44))?;
     Ok(sheet.margin(70, 14, 18, 46))

@@ -67,23 +67,7 @@ struct FormulaError<'a>(&'a [ErrorCurve]);
 
 impl Picture for FormulaError<'_> {
     fn draw<DB: DrawingBackend>(&self, sheet: &Area<DB>) -> Drawn<DB> {
-        let note = "largest relative error of a filter value; 1 is an error as large as the value";
-        let body = caption(
-            sheet,
-            "Error of each formula against the length of the series",
-            note,
-        )?;
-        let names: Vec<_> = self
-            .0
-            .iter()
-            .zip(LINES)
-            .map(|(curve, color)| (curve.formula.as_str(), color))
-            .collect();
-        // two rows: seven names do not fit one
-        let (first, second) =
-            names.split_at(names.len().div_ceil(if names.len() > 4 { 2 } else { 1 }));
-        legend(&body, first, (90, 10))?;
-        legend(&body, second, (90, 32))?;
+        let body = self.draw_head(sheet)?;
         let points = || self.0.iter().flat_map(drawable);
         let (x, y) = (
             decades(points().map(|p| p.0)),
@@ -113,5 +97,23 @@ impl Picture for FormulaError<'_> {
                 .draw_series(drawable(curve).map(|point| Circle::new(point, 4, color.filled())))?;
         }
         Ok(())
+    }
+}
+
+impl FormulaError<'_> {
+    fn draw_head<DB: DrawingBackend>(&self, sheet: &Area<DB>) -> Drawn<DB, Area<DB>> {
+        let title = "Error of each formula against the length of the series";
+        let note = "largest relative error of a filter value; 1 is an error as large as the value";
+        let body = caption(sheet, title, note)?;
+        let curves = self.0.iter().zip(LINES);
+        let names: Vec<_> = curves
+            .map(|(curve, color)| (curve.formula.as_str(), color))
+            .collect();
+        // seven names do not fit one row
+        let rows = if names.len() > 4 { 2 } else { 1 };
+        let (first, second) = names.split_at(names.len().div_ceil(rows));
+        legend(&body, first, (90, 10))?;
+        legend(&body, second, (90, 32))?;
+        Ok(body)
     }
 }

@@ -273,11 +273,20 @@ impl Heatmap<'_> {
             &[50]
         };
         for &mark in marks {
-            let value = low + (high - low) * f64::from(mark) / 100.0;
+            let value = tick(low, high, f64::from(mark) / 100.0);
             sheet.draw_text(&number(value), &beside, (left + width + 8, y(mark)))?;
         }
         Ok(())
     }
+}
+
+/// The value at a share of a range; 0 where it is 0 but for the rounding.
+fn tick(low: f64, high: f64, share: f64) -> f64 {
+    let value = low + (high - low) * share;
+    if value.abs() < 1e-12 * (high - low) {
+        return 0.0;
+    }
+    value
 }
 
 /// Every how many labels one fits, where each takes `size` of `room` pixels.
@@ -285,4 +294,17 @@ fn spacing(labels: usize, room: i32, size: i32) -> usize {
     (labels as f64 * f64::from(size) / f64::from(room))
         .ceil()
         .max(1.0) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_that_is_0_but_for_the_rounding_is_0() {
+        let marks = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| tick(-0.3, 0.1, share));
+        assert_eq!(number(marks[3]), "0", "{marks:?}");
+        assert_eq!([marks[0], marks[4]].map(number), ["-0.3", "0.1"]);
+        assert_eq!(number(tick(0.0, 1e-15, 0.5)), "5.0e-16");
+    }
 }

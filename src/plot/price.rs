@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use super::axes::{number, padded, thinned};
@@ -11,7 +12,7 @@ use super::canvas::{
     refuse, save,
 };
 use crate::crossover::Side;
-use crate::error::Result;
+use crate::error::{Result, counted, grouped};
 use crate::filter::Filter;
 use crate::series::Series;
 use crate::trade::Trade;
@@ -90,11 +91,51 @@ const COLUMNS: usize = 880;
 
 impl Picture for Price<'_> {
     fn draw<DB: DrawingBackend>(&self, sheet: &Area<DB>) -> Drawn<DB> {
+        let body = self.draw_head(sheet)?;
+        let (first, last) = (self.bars.start as f64, self.bars.end as f64 - 1.0);
+        let averages = self.averages.iter().flatten();
+        let prices = self.closes().iter().chain(averages).copied();
+        let mut chart = ChartBuilder::on(&body.margin(26, 0, 0, 0))
+            .x_label_area_size(50)
+            .y_label_area_size(90)
+            .build_cartesian_2d(first..last, padded(prices))?;
+        let (labels, axis) = match self.series.timestamps() {
+            Some(_) => (5, "time (UTC)"),
+            None => (8, "bar"),
+        };
+        chart
+            .configure_mesh()
+            .x_labels(labels)
+            .y_labels(8)
+            .x_desc(axis)
+            .y_desc("price")
+            .axis_style(MUTED)
+            .bold_line_style(RULE)
+            .light_line_style(TRANSPARENT)
+            .label_style((FONT, 14, &TEXT))
+            .axis_desc_style((FONT, 15, &TEXT))
+            .x_label_formatter(&|&bar| self.label(bar))
+            .y_label_formatter(&|&value| number(value))
+            .draw()?;
+        self.draw_lines(&mut chart)?;
+        self.draw_trades(&mut chart)
+    }
+}
+
+/// The plane of bars and prices.
+type Chart<'c, DB> = ChartContext<'c, DB, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+
+impl Price<'_> {
+    fn closes(&self) -> &[f64] {
+        &self.series.closes()[self.bars.clone()]
+    }
+
+    fn draw_head<DB: DrawingBackend>(&self, sheet: &Area<DB>) -> Drawn<DB, Area<DB>> {
         let title = format!("{} over {}", self.names[0], self.names[1]);
         let note = format!(
-            "{} trades in these {} bars",
-            self.trades.len(),
-            number(self.bars.len() as f64)
+            "{} in these {} bars",
+            counted(self.trades.len() as u64, "trade"),
+            grouped(self.bars.len() as u64)
         );
         let body = caption(sheet, &title, &note)?;
         let names = [
@@ -105,69 +146,43 @@ impl Picture for Price<'_> {
             ("short", VERMILLION),
         ];
         legend(&body, &names, (96, 10))?;
-        let closes = &self.series.closes()[self.bars.clone()];
-        let first = self.bars.start as f64;
-        let last = self.bars.end as f64 - 1.0;
-        let prices = closes.iter().chain(self.averages.iter().flatten()).copied();
-        let mut chart = ChartBuilder::on(&body.margin(26, 0, 0, 0))
-            .x_label_area_size(50)
-            .y_label_area_size(90)
-            .build_cartesian_2d(first..last, padded(prices))?;
-        chart
-            .configure_mesh()
-            .x_labels(if self.series.timestamps().is_some() {
-                5
-            } else {
-                8
-            })
-            .y_labels(8)
-            .x_desc(if self.series.timestamps().is_some() {
-                "time (UTC)"
-            } else {
-                "bar"
-            })
-            .y_desc("price")
-            .axis_style(MUTED)
-            .bold_line_style(RULE)
-            .light_line_style(TRANSPARENT)
-            .label_style((FONT, 14, &TEXT))
-            .axis_desc_style((FONT, 15, &TEXT))
-            .x_label_formatter(&|&bar| self.label(bar))
-            .y_label_formatter(&|&value| number(value))
-            .draw()?;
+        Ok(body)
+    }
+
+    fn draw_lines<DB: DrawingBackend>(&self, chart: &mut Chart<'_, DB>) -> Drawn<DB> {
         let lines = [
-            (closes, CLOSE, 1),
+            (self.closes(), CLOSE, 1),
             (&self.averages[0], BLUE, 2),
             (&self.averages[1], LINES[4], 2),
         ];
+        let first = self.bars.start as f64;
         for (values, color, width) in lines {
             let points = thinned(values, COLUMNS)
                 .into_iter()
                 .map(|(bar, value)| (first + bar, value));
             chart.draw_series(LineSeries::new(points, color.stroke_width(width)))?;
         }
+        Ok(())
+    }
+
+    fn draw_trades<DB: DrawingBackend>(&self, chart: &mut Chart<'_, DB>) -> Drawn<DB> {
         for trade in &self.trades {
-            let color = if trade.side == Side::Long {
-                GREEN
-            } else {
-                VERMILLION
+            let (color, down) = match trade.side {
+                Side::Long => (GREEN, 1),
+                Side::Short => (VERMILLION, -1),
             };
             let (entry, exit) = self.ends(trade);
             chart.draw_series(LineSeries::new([entry, exit], color.stroke_width(2)))?;
             if self.bars.contains(&(trade.entry_bar as usize)) {
                 // in pixels from the entry, its tip on the price
-                let down = if trade.side == Side::Long { 1 } else { -1 };
                 let corners = vec![(0, 0), (-6, 11 * down), (6, 11 * down)];
-                chart.draw_series(
-                    [entry].map(|at| EmptyElement::at(at) + Polygon::new(corners.clone(), color)),
-                )?;
+                let triangle = |at| EmptyElement::at(at) + Polygon::new(corners.clone(), color);
+                chart.draw_series([entry].map(triangle))?;
             }
         }
         Ok(())
     }
-}
 
-impl Price<'_> {
     /// Entry and exit of a trade, cut at the window's edges along the line that joins them.
     fn ends(&self, trade: &Trade) -> ((f64, f64), (f64, f64)) {
         let (entry, exit) = (f64::from(trade.entry_bar), f64::from(trade.exit_bar));

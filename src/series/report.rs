@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Series;
-use crate::error::plain;
+use crate::error::{grouped, missing_bars, plain};
 
 /// A move of one bar beyond this log-return is reported: a gain of 65 % or a loss of 39 %.
 const LARGE_MOVE: f64 = 0.5;
@@ -182,14 +182,19 @@ impl SeriesReport {
         let mut warnings = Vec::new();
         if let Some(gap) = self.largest_gap {
             warnings.push(format!(
-                "{} bars are missing in {} gaps, the largest of {} before bar {}: trades across them are doubtful",
-                self.missing_bars, self.gaps, gap.missing_bars, gap.bar
+                "{}, the largest of {} before bar {}: trades across them are doubtful",
+                missing_bars(self.missing_bars, self.gaps),
+                grouped(gap.missing_bars),
+                grouped(gap.bar as u64)
             ));
         }
         if self.irregular_steps > 0 {
             warnings.push(format!(
-                "{} steps are no multiple of the bar length: rows may be of other time frames",
-                self.irregular_steps
+                "{} of the steps between bars no multiple of the bar length: rows may be of other time frames",
+                match self.irregular_steps {
+                    1 => "1 is".to_owned(),
+                    steps => format!("{} are", grouped(steps as u64)),
+                }
             ));
         }
         let is_short = self
@@ -208,7 +213,7 @@ impl SeriesReport {
         {
             warnings.push(format!(
                 "the close of bar {} moves by {found} in one bar: check it",
-                found.bar
+                grouped(found.bar as u64)
             ));
         }
         warnings

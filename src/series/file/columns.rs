@@ -1,5 +1,7 @@
 //! Which column holds what, by the names that exchanges and backtest programs give them.
 
+use crate::error::quoted;
+
 /// Indices of the columns that a series is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Columns {
@@ -73,11 +75,11 @@ impl Columns {
             };
             let (first, second) = (at.min(other), at.max(other));
             return Err(format!(
-                "columns {} '{}' and {} '{}' have one name: rename or remove one of them",
+                "columns {} {} and {} {} have one name: rename or remove one of them",
                 first + 1,
-                given[first].trim(),
+                quoted(given[first].trim()),
                 second + 1,
-                given[second].trim()
+                quoted(given[second].trim())
             ));
         }
         Ok(())
@@ -129,9 +131,9 @@ fn plain(name: &str) -> String {
 
 fn missing(wanted: &[&str], names: &[String]) -> String {
     format!(
-        "no column is named '{}', the names are: {}; rename one or state the columns",
-        wanted[0],
-        names.join(", ")
+        "no column is named {}, the names are {}; rename one or state the columns",
+        quoted(wanted[0]),
+        quoted(&names.join(", "))
     )
 }
 

@@ -1,5 +1,7 @@
 //! Decimal text, exactly: an integer and a power of ten beside the nearest `f64`.
 
+use crate::error::quoted;
+
 /// A number as its text says it: `mantissa * 10^exponent`, the mantissa without trailing zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Decimal {
@@ -20,7 +22,13 @@ pub(super) fn parse(text: &str) -> Result<Number, String> {
     let exact = scan(text)?;
     let value: f64 = text.parse().map_err(|_| refusal(text))?;
     if !value.is_finite() {
-        return Err(format!("'{text}' is too large for a price"));
+        return Err(format!("is {}, too large for an f64", quoted(text)));
+    }
+    if value == 0.0 && has_digit(text) {
+        return Err(format!(
+            "is {}, below the smallest f64 (5e-324), which would be 0: scale the column",
+            quoted(text)
+        ));
     }
     Ok(Number { value, exact })
 }
@@ -74,17 +82,29 @@ fn power(text: &str) -> Option<i32> {
     Some(if text.starts_with('-') { -size } else { size })
 }
 
+/// Whether a number that was read as 0 says something else.
+fn has_digit(text: &str) -> bool {
+    let digits = text.split(['e', 'E']).next().unwrap_or_default();
+    digits.bytes().any(|byte| (b'1'..=b'9').contains(&byte))
+}
+
 fn refusal(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let unsigned = lower.trim_start_matches(['+', '-']);
     if text.is_empty() {
         "is blank: drop the row or repair the file".to_owned()
     } else if ["nan", "null", "none", "na", "n/a"].contains(&unsigned) {
-        format!("is '{text}', a missing value: drop the row or repair the file")
+        format!(
+            "is {}, a missing value: drop the row or repair the file",
+            quoted(text)
+        )
     } else if text.contains(',') {
-        format!("is '{text}': write a point for decimals and nothing between thousands")
+        format!(
+            "is {}: write a point for decimals and nothing between thousands",
+            quoted(text)
+        )
     } else {
-        format!("is '{text}', which is no decimal number")
+        format!("is {}, which is no decimal number", quoted(text))
     }
 }
 
@@ -115,6 +135,8 @@ mod tests {
             assert_eq!(number.value, text.trim().parse::<f64>().unwrap(), "{text}");
         }
         assert_eq!(parse("0.000").unwrap().value, 0.0);
+        assert_eq!(parse("0e-9999").unwrap().value, 0.0);
+        assert_eq!(parse("5e-324").unwrap().value, f64::from_bits(1));
     }
 
     #[test]
@@ -143,6 +165,8 @@ mod tests {
             ("1.2.3", "no decimal"),
             ("1e400", "too large"),
             ("1e99999999999", "too large"),
+            ("1e-324", "below the smallest f64"),
+            ("-0.001e-400", "below the smallest f64"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(reason), "{text}: {error}");

@@ -56,14 +56,34 @@ pub(super) fn io_error(path: &Path, source: std::io::Error) -> Error {
 pub(super) struct PlainLines<R> {
     inner: R,
     is_line_start: bool,
+    /// Bytes of the line so far.
+    length: usize,
+    end: u8,
 }
 
+/// Bytes of a line beyond which a file is no table of prices: a device that never ends would fill the memory.
+const MAX_LINE: usize = 1 << 20;
+
 impl<R> PlainLines<R> {
-    pub(super) fn new(inner: R) -> Self {
+    /// Takes the byte that ends a line, as [`line_end`] finds it.
+    pub(super) fn new(inner: R, end: u8) -> Self {
         Self {
             inner,
             is_line_start: true,
+            length: 0,
+            end,
         }
+    }
+}
+
+/// Tells by the first bytes of a text what ends its lines: a line feed, or a carriage return alone, as on the first
+/// Macs. A return at the very end of what is there may have its line feed to come.
+pub(super) fn line_end(start: &[u8]) -> u8 {
+    let has_inner_return = start.iter().rev().skip(1).any(|&byte| byte == b'\r');
+    if start.contains(&b'\n') || !has_inner_return {
+        b'\n'
+    } else {
+        b'\r'
     }
 }
 
@@ -73,16 +93,30 @@ impl<R: BufRead> Read for PlainLines<R> {
         let (mut taken, mut made) = (0, 0);
         // A byte may become two.
         while taken < input.len() && made + 2 <= out.len() {
-            let byte = input[taken];
+            let byte = if input[taken] == self.end {
+                b'\n'
+            } else {
+                input[taken]
+            };
             if self.is_line_start && byte == b'\n' {
                 out[made] = b' ';
                 made += 1;
             }
             out[made] = if byte == b'\r' { b' ' } else { byte };
             self.is_line_start = byte == b'\n';
+            self.length = if self.is_line_start {
+                0
+            } else {
+                self.length + 1
+            };
             (taken, made) = (taken + 1, made + 1);
         }
         self.inner.consume(taken);
+        if self.length > MAX_LINE {
+            let reason =
+                format!("it has more than {MAX_LINE} bytes, so this is no table of prices");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        }
         Ok(made)
     }
 }

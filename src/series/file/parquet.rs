@@ -18,7 +18,7 @@ use super::parquet_column::{ColumnChunk, Kind};
 use super::row::{self, Cells, Row, RowFault};
 use super::source::Source;
 use super::time::TimeFormat;
-use crate::error::{FileError, Result};
+use crate::error::{FileError, Result, quoted};
 use crate::series::Reading;
 
 /// Rows decoded at once: a few hundred kilobytes.
@@ -39,9 +39,11 @@ pub(super) fn open<'r>(path: &Path, options: &ReadOptions) -> Result<Source<'r>>
     }
     let file = File::open(path).map_err(|source| io_error(path, source))?;
     let table = SerializedFileReader::new(file).map_err(|error| refuse(damaged(&error)))?;
-    let leaves = flat_columns(table.metadata().file_metadata().schema_descr());
+    let schema = table.metadata().file_metadata().schema_descr();
+    let leaves = flat_columns(schema);
     let names: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
-    let columns = Columns::named(&names, options.close_column.as_deref()).map_err(refuse)?;
+    let columns = Columns::named(&names, options.close_column.as_deref());
+    let columns = columns.map_err(|reason| refuse(reason + &nested_columns(schema)))?;
     let of_close = if leaves[columns.close].kind.is_float() {
         Reading::Binary
     } else {
@@ -87,6 +89,21 @@ fn flat_columns(schema: &SchemaDescriptor) -> Vec<Leaf> {
     };
     let columns = schema.columns().iter().enumerate();
     columns.filter_map(leaf).collect()
+}
+
+/// Names the columns that were passed over, if there are any: one of them may be called as the one that is missing.
+fn nested_columns(schema: &SchemaDescriptor) -> String {
+    let is_nested = |name: &&str| {
+        let mut columns = schema.columns().iter();
+        !columns.any(|c| c.path().string() == *name && c.max_rep_level() == 0)
+    };
+    let fields = schema.root_schema().get_fields().iter();
+    let nested: Vec<&str> = fields.map(|field| field.name()).filter(is_nested).collect();
+    if nested.is_empty() {
+        return String::new();
+    }
+    let names = quoted(&nested.join(", "));
+    format!(" ({names} cannot be used: lists and structures hold more than one value a row)")
 }
 
 /// pandas keeps an index of times under a name of its own, and writes the names of yfinance as `('Close', 'AAPL')`.

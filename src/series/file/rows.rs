@@ -9,7 +9,7 @@ use super::ReadOptions;
 use super::check::FaultKind;
 use super::columns::Columns;
 use super::decimal::{self, Number};
-use super::open::{PlainLines, io_error};
+use super::open::{PlainLines, io_error, line_end};
 use super::row::{self, Cells, Row, RowFault};
 use super::time::{self, TimeFormat};
 use crate::error::{FileError, Result};
@@ -34,13 +34,13 @@ impl<'r> Rows<'r> {
         options: &ReadOptions,
     ) -> Result<Self> {
         let start = text.fill_buf().map_err(|source| io_error(path, source))?;
-        let delimiter = delimiter(start);
+        let (delimiter, end) = (delimiter(start), line_end(start));
         let mut rows = Self {
             reader: ReaderBuilder::new()
                 .has_headers(false)
                 .flexible(true)
                 .delimiter(delimiter)
-                .from_reader(PlainLines::new(text)),
+                .from_reader(PlainLines::new(text, end)),
             record: StringRecord::new(),
             is_pending: false,
             is_done: false,

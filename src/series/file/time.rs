@@ -4,6 +4,7 @@ use jiff::tz::Offset;
 use jiff::{Timestamp, civil};
 
 use super::decimal::{self, Decimal};
+use crate::error::quoted;
 
 /// How a timestamp was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -98,8 +99,8 @@ pub(super) fn parse(
         Ok(number) => {
             let format = stated.unwrap_or_else(|| TimeFormat::of_size(number.value));
             let milliseconds = number.exact.and_then(|exact| format.milliseconds(exact));
-            let milliseconds =
-                milliseconds.ok_or_else(|| format!("timestamp '{text}' is out of range"))?;
+            let milliseconds = milliseconds
+                .ok_or_else(|| format!("timestamp {} is out of range", quoted(text)))?;
             Ok((milliseconds, format))
         }
         Err(_) => iso(text, utc_offset),
@@ -139,7 +140,8 @@ fn iso(text: &str, utc_offset: i64) -> Result<(i64, TimeFormat), String> {
             Err("timestamp is blank: drop the row or repair the file".to_owned())
         }
         None => Err(format!(
-            "timestamp '{text}' is no time: write Unix time, or ISO 8601 such as 2025-01-01T00:00:00Z"
+            "timestamp {} is no time: write Unix time, or ISO 8601 such as 2025-01-01T00:00:00Z",
+            quoted(text)
         )),
     }
 }
