@@ -8,6 +8,7 @@ mod falls;
 mod kind;
 mod meter;
 mod moves;
+mod ranges;
 mod rank;
 mod returns;
 mod steps;

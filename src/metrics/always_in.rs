@@ -1,13 +1,13 @@
-//! The meter of the default rules, sixteen trades at a time: the hot path of a sweep with metrics.
+//! The meter of the default rules, sixty-four trades at a time: the hot path of a sweep with metrics.
 //!
 //! Always in the market, each trade ends where the next begins, so a batch of crossovers is a batch of trades. Crossovers
 //! wait until a batch is full: the results depend on the number of a trade alone, not on how an engine hands them over.
 #![allow(clippy::inline_always)]
 
-use super::batch::{BATCH, Bars, Column, Marks, Prices, Scaled, TradeSums, lower, settle};
-use super::falls::{Batch, Falls, lowest};
-use super::returns::{Before, Fill, ReturnSums};
-use super::steps::{GROUP, Steps};
+use super::batch::{BATCH, Bars, TradeSums, Trades, fills, pnl, settle};
+use super::falls::{Batch, Falls, held};
+use super::returns::{Before, ReturnSums};
+use super::steps::Steps;
 use super::tally::{BarByBar, Tally};
 use super::{MetricSet, Metrics};
 use crate::crossover::{CrossoverSink, Side};
@@ -25,8 +25,6 @@ pub(crate) struct AlwaysIn<'a> {
     /// The side of the first trade, and of every second one after it.
     first: Option<Side>,
     first_bar: u32,
-    /// Their sides, as signs.
-    signs: Column,
     /// The entry of the first trade that waits, and the exits so far.
     bars: Bars,
     waiting: usize,
@@ -46,6 +44,17 @@ impl<'a> AlwaysIn<'a> {
         rules: &Rules,
         set: &MetricSet,
     ) -> Self {
+        Self::with_arch(closes, steps, rules, set, pulp::Arch::new())
+    }
+
+    /// On an instruction set of choice; every one gives the same bits.
+    fn with_arch(
+        closes: &'a [f64],
+        steps: Option<&'a Steps<'a>>,
+        rules: &Rules,
+        set: &MetricSet,
+        arch: pulp::Arch,
+    ) -> Self {
         Self {
             closes,
             steps,
@@ -53,52 +62,48 @@ impl<'a> AlwaysIn<'a> {
             fee_pct: rules.fee_pct(),
             first: None,
             first_bar: 0,
-            signs: [0.0; BATCH],
             bars: [0; BATCH + 1],
             waiting: 0,
             trades: 0,
             pnl_pct: 0.0,
             sums: TradeSums::new(),
             returns: ReturnSums::default(),
-            falls: Falls::new(closes, rules.fee_pct()),
+            falls: Falls::new(closes, rules.fee_pct(), arch),
             // the first fill pays an entry, and no exit
             before: Before {
                 bar: u32::MAX,
                 slope: 0.0,
                 fee: 0.5 * rules.fee_pct() / 100.0,
             },
-            arch: pulp::Arch::new(),
+            arch,
         }
     }
 
     /// Takes the first `count` trades that wait.
     #[inline(always)]
     fn add(&mut self, count: usize, first: Side) {
-        let prices = Prices::new(self.closes, &self.bars, &self.signs, self.fee_pct);
-        let pnl = prices.pnl();
+        let fills = fills(self.closes, &self.bars);
+        let pnl = pnl(&fills, first, self.fee_pct);
         let before = self.pnl_pct;
         let settled;
         (self.pnl_pct, settled) = settle(&pnl, before, count);
-        self.sums.add(&prices, &pnl, count);
-        let lowest = lowest(&settled);
-        self.falls
-            .close(&settled[1..=count], lower(settled[BATCH], lowest));
+        self.sums.add(&fills, &pnl, count);
+        self.falls.close(&settled[1..=count]);
         if let Some(steps) = self.steps {
-            let scaled = Scaled::new(steps, &prices);
-            let (bars, fill) = (&self.bars, self.before);
-            self.before = self
-                .returns
-                .add(steps, &scaled, bars, fill, self.fee_pct, count);
-            let marks = Marks::new(steps, &prices, &scaled, bars);
-            let batch = Batch {
+            let fee = self.fee_pct / 100.0;
+            let trades = Trades {
                 first,
+                bars: &self.bars,
+                fills: &fills,
                 count,
-                pnl_pct: before,
-                lowest,
-                settled: &settled,
-                bars,
             };
-            self.falls.hold(steps, &marks, &batch);
+            self.before = self.returns.add(steps, &trades, self.before, fee);
+            let batch = Batch {
+                pnl_pct: before,
+                bars: self.bars,
+                count: held(&self.bars, count) as u8,
+            };
+            self.falls.hold(&steps.ranges, first, &batch, &settled);
         }
         self.trades += count as u64;
         self.bars[0] = self.bars[count];
@@ -134,8 +139,7 @@ impl<'a> AlwaysIn<'a> {
                 fee: 0.5 * self.fee_pct / 100.0,
                 ..self.before
             };
-            self.returns
-                .add_fill(steps.closes_of(last / GROUP), &Fill::exit(last, exit));
+            self.returns.add_exit(steps, last, exit);
         }
     }
 
@@ -156,14 +160,14 @@ impl<'a> AlwaysIn<'a> {
         };
         let mut metrics = self.tally(traded.is_some()).metrics(&totals);
         if let (Some(steps), Some(periods_per_year)) = (self.steps, self.periods_per_year) {
+            let ranges = &steps.ranges;
             let first = self.first.unwrap_or(Side::Long);
             let mut returns = self.returns.total(first);
             // additive returns telescope
             returns.sum = self.pnl_pct / 100.0;
-            self.falls.look_at_lows(steps, first);
             let bars = BarByBar {
                 returns,
-                drawdown: self.falls.finish(100.0 + self.pnl_pct),
+                drawdown: self.falls.finish(ranges, first, 100.0 + self.pnl_pct),
                 equity: 1.0,
             };
             bars.add_to(&mut metrics, self.closes.len() as u64, periods_per_year);
@@ -205,13 +209,6 @@ impl pulp::NullaryFnOnce for Take<'_, '_> {
 impl CrossoverSink for AlwaysIn<'_> {
     fn arm(&mut self, _: u32, side: Side) {
         self.first = Some(side.opposite());
-        for (i, sign) in self.signs.iter_mut().enumerate() {
-            *sign = if i % 2 == 0 {
-                -side.sign()
-            } else {
-                side.sign()
-            };
-        }
     }
 
     fn crossovers(&mut self, bars: &[u32]) {
@@ -258,7 +255,7 @@ mod tests {
             };
             let one = measure(1);
             assert_eq!(one.0.trades, bars.len() as u64);
-            for at_once in [2, 15, 16, 17, 100, 10_000] {
+            for at_once in [2, 63, 64, 65, 100, 10_000] {
                 assert_eq!(measure(at_once), one);
             }
             // every length of the rest, with and without a crossover on the last bar
@@ -267,6 +264,38 @@ mod tests {
                 bars.pop();
             } else {
                 bars.push(5_999);
+            }
+        }
+    }
+
+    /// Every instruction set gives the same bits.
+    #[test]
+    fn results_do_not_depend_on_the_instructions() {
+        let walk = crate::random_walk(30_000, 8).unwrap();
+        let moves = Moves::new(walk.closes());
+        let steps = Steps::new(&moves);
+        let set = MetricSet::all(252.0).unwrap();
+        let mut archs = vec![pulp::Arch::Scalar];
+        #[cfg(target_arch = "x86_64")]
+        {
+            archs.extend(pulp::x86::V3::try_new().map(pulp::Arch::V3));
+            archs.extend(pulp::x86::V4::try_new().map(pulp::Arch::V4));
+        }
+        #[cfg(target_arch = "aarch64")]
+        archs.extend(pulp::aarch64::Neon::try_new().map(pulp::Arch::Neon));
+        for rules in [Rules::default(), Rules::published()] {
+            for step in [1, 3, 10, 90, 3_000] {
+                let bars: Vec<u32> = (5..30_000).step_by(step).collect();
+                let results = archs.iter().map(|&arch| {
+                    let closes = walk.closes();
+                    let mut meter = AlwaysIn::with_arch(closes, Some(&steps), &rules, &set, arch);
+                    meter.arm(2, Side::Long);
+                    meter.crossovers(&bars);
+                    meter.finish()
+                });
+                let results: Vec<_> = results.collect();
+                assert_eq!(results[0].0.trades, bars.len() as u64);
+                assert!(results.iter().all(|result| *result == results[0]));
             }
         }
     }

@@ -1,137 +1,142 @@
-//! Sixteen trades of an always-in combination side by side: prices and bounds are looked up, all arithmetic is on columns,
-//! and each slot has sums of its own, so that nothing but the sum of the PnL waits for the trade before.
+//! Sixty-four trades of an always-in combination side by side: prices are looked up, all arithmetic is on columns, and each
+//! lane has sums of its own, so that nothing but the sum of the PnL waits for the trade before.
 // A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
 #![allow(clippy::inline_always)]
 
-use super::steps::Steps;
+use super::returns::{LANES, Lanes};
+use crate::crossover::Side;
 use crate::trade::pnl_pct;
 
 /// Trades at a time; even, so that a slot always faces the same side.
-pub(super) const BATCH: usize = 16;
+pub(super) const BATCH: usize = 64;
 pub(super) type Column = [f64; BATCH];
 /// The entry of the first trade, and the exits: each the entry of the next.
 pub(super) type Bars = [u32; BATCH + 1];
+/// The same of their prices.
+pub(super) type Fills = [f64; BATCH + 1];
 
-/// The prices of a batch of trades: trade `i` is from fill `i` to fill `i + 1`.
-#[derive(Debug)]
-pub(super) struct Prices<'a> {
-    fills: [f64; BATCH + 1],
-    /// Sides, as signs.
-    signs: &'a Column,
-    fee_pct: f64,
-}
-
-impl<'a> Prices<'a> {
-    /// Gathers the prices of the trades between some bars.
-    #[inline(always)]
-    pub(super) fn new(closes: &[f64], bars: &Bars, signs: &'a Column, fee_pct: f64) -> Self {
-        let mut fills = [0.0; BATCH + 1];
-        for i in 0..=BATCH {
-            fills[i] = closes[bars[i] as usize];
-        }
-        Self {
-            fills,
-            signs,
-            fee_pct,
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn pnl(&self) -> Column {
-        let mut pnl = [0.0; BATCH];
-        for (i, pnl) in pnl.iter_mut().enumerate() {
-            let (entry, exit) = (self.fills[i], self.fills[i + 1]);
-            *pnl = pnl_pct(self.signs[i], entry, exit, self.fee_pct);
-        }
-        pnl
-    }
-}
-
-/// PnL after some trades, and the equity before each and after the last.
+/// The first slots of each vector of a batch.
 #[inline(always)]
-pub(super) fn settle(pnl: &Column, before: f64, count: usize) -> (f64, [f64; BATCH + 1]) {
+pub(super) fn vectors() -> impl Iterator<Item = usize> {
+    (0..BATCH).step_by(LANES)
+}
+
+/// Signs of the trades of one vector.
+#[inline(always)]
+pub(super) fn signs(first: Side) -> Lanes {
+    let sign = first.sign();
+    std::array::from_fn(|lane| if lane % 2 == 0 { sign } else { -sign })
+}
+
+/// Gathers the prices of the trades between some bars: trade `i` is from fill `i` to fill `i + 1`.
+#[inline(always)]
+pub(super) fn fills(closes: &[f64], bars: &Bars) -> Fills {
+    let mut fills = [0.0; BATCH + 1];
+    for i in 0..=BATCH {
+        fills[i] = closes[bars[i] as usize];
+    }
+    fills
+}
+
+/// The PnL of each trade.
+#[inline(always)]
+pub(super) fn pnl(fills: &Fills, first: Side, fee_pct: f64) -> Column {
+    let (signs, mut pnl) = (signs(first), [0.0; BATCH]);
+    for at in vectors() {
+        for lane in 0..LANES {
+            let i = at + lane;
+            pnl[i] = pnl_pct(signs[lane], fills[i], fills[i + 1], fee_pct);
+        }
+    }
+    pnl
+}
+
+/// Some trades, with the prices of their fills.
+#[derive(Debug)]
+pub(super) struct Trades<'b> {
+    pub(super) first: Side,
+    pub(super) bars: &'b Bars,
+    pub(super) fills: &'b Fills,
+    pub(super) count: usize,
+}
+
+impl Trades<'_> {
+    /// Return of each position when the close moves by so much of a unit, from the second slot on.
+    #[inline(always)]
+    pub(super) fn slopes(&self, unit: f64, slopes: &mut Fills) {
+        let signs = signs(self.first);
+        for at in vectors() {
+            for lane in 0..LANES {
+                slopes[at + lane + 1] = signs[lane] * (unit / self.fills[at + lane]);
+            }
+        }
+    }
+}
+
+/// Equity before each trade and after the last, and the PnL after it.
+#[inline(always)]
+pub(super) fn settle(pnl: &Column, before: f64, count: usize) -> (f64, Fills) {
     let (mut sum, mut settled) = (before, [0.0; BATCH + 1]);
     settled[0] = 100.0 + sum;
-    for i in 0..BATCH {
+    for i in 0..count {
         // the ledger's sum, trade after trade: every engine's PnL is the same
-        if i < count {
-            sum += pnl[i];
-        }
+        sum += pnl[i];
         settled[i + 1] = 100.0 + sum;
     }
     (sum, settled)
 }
 
-/// The entries of a batch in the scaled prices of the tables.
-#[derive(Debug)]
-pub(super) struct Scaled {
-    /// What a scaled price is in entry prices.
-    scales: Column,
-    /// Return of each position when the close moves by one scaled unit.
-    pub(super) slopes: Column,
-}
-
-impl Scaled {
-    #[inline(always)]
-    pub(super) fn new(steps: &Steps<'_>, prices: &Prices<'_>) -> Self {
-        let unit = 1.0 / steps.moves.per_unit();
-        let mut scaled = Self {
-            scales: [0.0; BATCH],
-            slopes: [0.0; BATCH],
-        };
-        for i in 0..BATCH {
-            scaled.scales[i] = unit / prices.fills[i];
-            scaled.slopes[i] = prices.signs[i] * scaled.scales[i];
-        }
-        scaled
-    }
-}
-
-/// Sums and extremes over the trades.
-#[derive(Debug, Clone)]
+/// Sums and extremes over the trades, one a lane.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct TradeSums {
-    wins: Column,
-    gains: Column,
-    losses: Column,
-    best: Column,
-    worst: Column,
-    ratios: Column,
+    wins: Lanes,
+    gains: Lanes,
+    losses: Lanes,
+    best: Lanes,
+    worst: Lanes,
+    ratios: Lanes,
 }
 
 impl TradeSums {
     pub(super) fn new() -> Self {
         Self {
-            wins: [0.0; BATCH],
-            gains: [0.0; BATCH],
-            losses: [0.0; BATCH],
-            best: [f64::NEG_INFINITY; BATCH],
-            worst: [f64::INFINITY; BATCH],
-            ratios: [0.0; BATCH],
+            wins: [0.0; LANES],
+            gains: [0.0; LANES],
+            losses: [0.0; LANES],
+            best: [f64::NEG_INFINITY; LANES],
+            worst: [f64::INFINITY; LANES],
+            ratios: [0.0; LANES],
         }
     }
 
+    /// Adds the first trades of a batch.
     #[inline(always)]
-    pub(super) fn add(&mut self, prices: &Prices<'_>, pnl: &Column, count: usize) {
-        let mut ratios = [0.0; BATCH];
-        for i in 0..BATCH {
-            ratios[i] = prices.fills[i + 1] / prices.fills[i];
+    pub(super) fn add(&mut self, fills: &Fills, pnl: &Column, count: usize) {
+        // in registers: in memory each sum would wait for the one before to be stored
+        let mut sums = *self;
+        for at in (0..count / LANES * LANES).step_by(LANES) {
+            for lane in 0..LANES {
+                sums.add_one(
+                    lane,
+                    pnl[at + lane],
+                    fills[at + lane + 1] / fills[at + lane],
+                );
+            }
         }
-        if count < BATCH {
-            return (0..count).for_each(|i| self.add_one(i, pnl[i], ratios[i]));
+        for i in count / LANES * LANES..count {
+            sums.add_one(i % LANES, pnl[i], fills[i + 1] / fills[i]);
         }
-        for i in 0..BATCH {
-            self.add_one(i, pnl[i], ratios[i]);
-        }
+        *self = sums;
     }
 
     #[inline(always)]
-    fn add_one(&mut self, slot: usize, pnl: f64, ratio: f64) {
-        self.wins[slot] += if pnl > 0.0 { 1.0 } else { 0.0 };
-        self.gains[slot] += if pnl > 0.0 { pnl } else { 0.0 };
-        self.losses[slot] -= if pnl < 0.0 { pnl } else { 0.0 };
-        self.best[slot] = higher(pnl, self.best[slot]);
-        self.worst[slot] = lower(pnl, self.worst[slot]);
-        self.ratios[slot] += ratio;
+    fn add_one(&mut self, lane: usize, pnl: f64, ratio: f64) {
+        self.wins[lane] += if pnl > 0.0 { 1.0 } else { 0.0 };
+        self.gains[lane] += if pnl > 0.0 { pnl } else { 0.0 };
+        self.losses[lane] -= if pnl < 0.0 { pnl } else { 0.0 };
+        self.best[lane] = higher(pnl, self.best[lane]);
+        self.worst[lane] = lower(pnl, self.worst[lane]);
+        self.ratios[lane] += ratio;
     }
 
     pub(super) fn wins(&self) -> u64 {
@@ -161,37 +166,28 @@ impl TradeSums {
     }
 }
 
-/// Bounds on the return of each position at the closes from its entry to before its exit, in percent.
-#[derive(Debug)]
-pub(super) struct Marks {
-    pub(super) worst: Column,
-    pub(super) best: Column,
-}
-
-impl Marks {
-    /// Looks the bounds up.
-    #[inline(always)]
-    pub(super) fn new(
-        steps: &Steps<'_>,
-        prices: &Prices<'_>,
-        scaled: &Scaled,
-        bars: &Bars,
-    ) -> Self {
-        let (lowest, highest) = steps.around(bars);
-        let mut marks = Self {
-            worst: [0.0; BATCH],
-            best: [0.0; BATCH],
-        };
-        let half = 0.5 * prices.fee_pct;
-        for i in 0..BATCH {
-            let (sign, scale) = (prices.signs[i], scaled.scales[i]);
-            let low = sign * (f64::from(lowest[i]) * scale - 1.0) * 100.0 - half;
-            let high = sign * (f64::from(highest[i]) * scale - 1.0) * 100.0 - half;
-            marks.worst[i] = lower(low, high);
-            marks.best[i] = higher(low, high);
+/// The lowest and the highest of some values, found side by side.
+#[inline(always)]
+pub(super) fn extremes(values: &[f64]) -> (f64, f64) {
+    let (mut lowest, mut highest) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
+    let (vectors, rest) = values.as_chunks::<LANES>();
+    for values in vectors {
+        for lane in 0..LANES {
+            lowest[lane] = lower(values[lane], lowest[lane]);
+            highest[lane] = higher(values[lane], highest[lane]);
         }
-        marks
     }
+    for (lane, &value) in rest.iter().enumerate() {
+        lowest[lane] = lower(value, lowest[lane]);
+        highest[lane] = higher(value, highest[lane]);
+    }
+    for half in [4, 2, 1] {
+        for lane in 0..half {
+            lowest[lane] = lower(lowest[lane + half], lowest[lane]);
+            highest[lane] = higher(highest[lane + half], highest[lane]);
+        }
+    }
+    (lowest[0], highest[0])
 }
 
 pub(super) fn total(lanes: &[f64]) -> f64 {

@@ -1,206 +1,259 @@
-//! The per-bar returns of an always-in combination: bar by bar around each fill, by running sums in between.
+//! The per-bar returns of an always-in combination: the pairs of bars that hold a fill one by one, running sums in between.
+//!
+//! The bar of a fill has the move of the trade that ends there, and what the fill costs. The other bar of its pair belongs
+//! to the trade that ends, if it comes before the fill, or else to the one that begins, unless it is a fill itself.
 #![allow(clippy::inline_always)]
 
-use super::batch::{BATCH, Bars, Column, Scaled, lower, total};
+use super::batch::{BATCH, Bars, Column, Trades, total, vectors};
 use super::moves::Powers;
-use super::steps::{Closes, GROUP, Steps};
+use super::steps::{PAIR, Steps};
 use super::timeline::Returns;
 use crate::crossover::Side;
 
-/// Bars of a group, one a lane.
+/// Values side by side: as many as the widest registers hold.
 pub(super) const LANES: usize = 8;
-type Lanes = [f64; LANES];
+pub(super) type Lanes = [f64; LANES];
 
 /// The fill before some others: the entry of the trade that ends at the first of them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Before {
     pub(super) bar: u32,
-    /// Return of the trade when the close moves by 1.
+    /// Return of the trade when the close moves by one scaled unit.
     pub(super) slope: f64,
     /// What is paid at the fill after it, as a fraction of the stake.
     pub(super) fee: f64,
 }
 
-/// The bars of a fill's group, one a lane: up to the fill those of the trade that ends there, then those of the trade that
-/// begins there, unless the next fill is in the same group and adds them.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Fill {
-    /// Lane after that of the fill before, if it is in the same group.
-    pub(super) first: u32,
-    pub(super) lane: u32,
-    /// Return of the trade that ends when the close moves by 1.
-    pub(super) before: f64,
-    /// That of the trade that begins; 0 where the next fill adds it.
-    pub(super) after: f64,
-    /// What the fill costs, as a fraction of the stake.
-    pub(super) fee: f64,
+/// Closes around the fills of a batch but the last, which is the first of the next.
+#[derive(Debug)]
+struct Around {
+    /// Before the fill.
+    before: Column,
+    /// At the other end of the pair's other move.
+    other: Column,
 }
 
-impl Fill {
-    /// The last exit, after which there is no position.
-    pub(super) fn exit(bar: u32, before: Before) -> Self {
-        let is_alone = before.bar / GROUP != bar / GROUP;
-        Self {
-            first: if is_alone { 0 } else { before.bar % GROUP + 1 },
-            lane: bar % GROUP,
-            before: before.slope,
-            after: 0.0,
-            fee: before.fee,
+impl Around {
+    #[inline(always)]
+    fn new(closes: &[f64], bars: &Bars) -> Self {
+        let (mut before, mut other) = ([0.0; BATCH], [0.0; BATCH]);
+        for i in 0..BATCH {
+            let bar = bars[i] as usize;
+            // the pair is this bar and the next, or the one before and this: by arithmetic, since a branch would be
+            // mispredicted for every second fill
+            let last = (bar + 1).wrapping_sub(3 * (bar % PAIR));
+            before[i] = closes[bar.saturating_sub(1)];
+            other[i] = closes[last.min(closes.len() - 1)];
         }
+        Self { before, other }
     }
 }
 
-/// The lane after that of an earlier bar, if it is in the group.
-#[inline(always)]
-fn lane_after(earlier: u32, group: u32) -> u32 {
-    if earlier / GROUP == group {
-        earlier % GROUP + 1
-    } else {
-        0
-    }
+/// Returns on the bars of a pair.
+#[derive(Debug)]
+struct Pairs {
+    fills: Column,
+    others: Column,
 }
 
-/// What each fill costs, that of an exit and an entry being `fee`.
-#[inline(always)]
-fn fees(bars: &Bars, before: Before, fee: f64) -> Column {
-    let mut fees = [0.0; BATCH];
-    for i in 0..BATCH {
-        // a trade that opens on the last bar closes there too
-        let exit = if bars[i] == bars[i + 1] { 0.5 } else { 0.0 };
-        fees[i] = (1.0 + exit) * fee;
-    }
-    fees[0] += before.fee - fee;
-    fees
-}
-
-/// 1 in the lanes from the index on.
-static FROM: [Lanes; LANES + 1] = {
-    let mut from = [[0.0; LANES]; LANES + 1];
-    let mut at = 0;
-    while at < LANES * LANES {
-        let (first, lane) = (at / LANES, at % LANES);
-        from[first][lane] = if lane >= first { 1.0 } else { 0.0 };
-        at += 1;
-    }
-    from
-};
-
-/// Powers of the per-bar returns: bar by bar in the groups of eight around each fill, by sums over whole groups between.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ReturnSums {
-    /// Of whole groups, by the number of the trade modulo 4.
-    groups: [Powers; 4],
+/// Sums of powers of returns, one a lane.
+#[derive(Debug, Clone, Copy, Default)]
+struct LaneSums {
     squares: Lanes,
     downside: Lanes,
     cubes: Lanes,
     fourths: Lanes,
 }
 
-impl ReturnSums {
-    /// Adds the bars of a fill's group.
+impl LaneSums {
     #[inline(always)]
-    pub(super) fn add_fill(&mut self, closes: &Closes, fill: &Fill) {
-        let (from, at, upto) = (
-            &FROM[fill.first as usize % (LANES + 1)],
-            &FROM[fill.lane as usize % LANES],
-            &FROM[fill.lane as usize % LANES + 1],
-        );
-        // weights of 0 and 1: masks that are put together bit by bit take longer than all the rest
-        for i in 0..LANES {
-            let slope = (from[i] - upto[i]) * fill.before + upto[i] * fill.after;
-            let value = slope * (closes[i + 1] - closes[i]) - (at[i] - upto[i]) * fill.fee;
+    fn add(&mut self, values: &Lanes) {
+        for lane in 0..LANES {
+            let value = values[lane];
             let square = value * value;
-            self.squares[i] += square;
-            self.downside[i] += lower(value, 0.0) * value;
-            self.cubes[i] += square * value;
-            self.fourths[i] += square * square;
+            self.squares[lane] += square;
+            self.downside[lane] += if value < 0.0 { square } else { 0.0 };
+            self.cubes[lane] += square * value;
+            self.fourths[lane] += square * square;
         }
     }
+}
 
-    /// Adds the bars from each entry on, but for the group of the last exit; hands back what that needs.
+/// Powers of the per-bar returns.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ReturnSums {
+    /// Of whole pairs, by the number of the trade modulo 4.
+    pairs: [Powers; 4],
+    lanes: LaneSums,
+}
+
+impl ReturnSums {
+    /// Adds the bars from each entry on, but for the pair of the last exit; hands back what that needs.
     #[inline(always)]
     pub(super) fn add(
         &mut self,
         steps: &Steps<'_>,
-        scaled: &Scaled,
-        bars: &Bars,
+        trades: &Trades<'_>,
         before: Before,
-        fee_pct: f64,
-        count: usize,
+        fee: f64,
     ) -> Before {
-        let per_unit = steps.moves.per_unit();
-        let (mut earlier, mut slopes) = ([before.bar; BATCH], [before.slope; BATCH + 1]);
-        earlier[1..].copy_from_slice(&bars[..BATCH - 1]);
-        for i in 0..BATCH {
-            slopes[i + 1] = scaled.slopes[i] * per_unit;
+        let (bars, count) = (trades.bars, trades.count);
+        let mut slopes = [before.slope; BATCH + 1];
+        trades.slopes(1.0 / steps.moves.per_unit(), &mut slopes);
+        let mut fees = [fee; BATCH];
+        fees[0] = before.fee;
+        if bars[count - 1] == bars[count] {
+            // a trade that opens on the last bar closes there too
+            fees[count - 1] += 0.5 * fee;
         }
-        let (mut lanes, mut firsts) = ([0; BATCH], [0; BATCH]);
-        let mut afters = [0.0; BATCH];
-        for i in 0..BATCH {
-            let (group, next) = (bars[i] / GROUP, bars[i + 1] / GROUP);
-            lanes[i] = bars[i] % GROUP;
-            firsts[i] = lane_after(earlier[i], group);
-            afters[i] = if next == group { 0.0 } else { slopes[i + 1] };
+        let around = Around::new(steps.moves.closes(), bars);
+        let mut pairs = around.pairs(trades, before.bar, &slopes, steps.moves.per_unit(), &fees);
+        pairs.fills[count..].fill(0.0);
+        pairs.others[count..].fill(0.0);
+        let mut lanes = self.lanes;
+        let (fills, others) = (pairs.fills.as_chunks().0, pairs.others.as_chunks().0);
+        for (fills, others) in fills.iter().zip(others) {
+            lanes.add(fills);
+            lanes.add(others);
         }
-        let fees = fees(bars, before, fee_pct / 100.0);
-        for i in 0..count {
-            let fill = Fill {
-                first: firsts[i],
-                lane: lanes[i],
-                before: slopes[i],
-                after: afters[i],
-                fee: fees[i],
-            };
-            self.add_fill(steps.closes_of(bars[i] / GROUP), &fill);
-        }
-        self.add_groups(steps, &scaled.slopes, bars, count);
+        self.lanes = lanes;
+        self.add_between(steps, bars, &slopes, count);
         Before {
             bar: bars[count - 1],
             slope: slopes[count],
-            fee: fee_pct / 100.0,
+            fee,
         }
     }
 
-    /// Adds the whole groups between the fills.
+    /// Adds the pair of the last exit, after which there is no position.
+    pub(super) fn add_exit(&mut self, steps: &Steps<'_>, bar: u32, before: Before) {
+        let (closes, slope) = (steps.moves.closes(), before.slope * steps.moves.per_unit());
+        let close = |bar: u32| closes[bar as usize];
+        let mut values = [0.0; LANES];
+        values[0] = slope * (close(bar) - close(bar - 1)) - before.fee;
+        if bar % 2 == 1 && before.bar < bar - 1 {
+            values[1] = slope * (close(bar - 1) - close(bar - 2));
+        }
+        self.lanes.add(&values);
+    }
+
+    /// Adds the whole pairs between the fills.
     #[inline(always)]
-    fn add_groups(&mut self, steps: &Steps<'_>, slopes: &Column, bars: &Bars, count: usize) {
-        let (mut firsts, mut lasts) = ([0; BATCH], [0; BATCH]);
-        for i in 0..BATCH {
-            firsts[i] = bars[i] / GROUP;
-            lasts[i] = (bars[i + 1] / GROUP).max(firsts[i] + 1) - 1;
+    fn add_between(
+        &mut self,
+        steps: &Steps<'_>,
+        bars: &Bars,
+        slopes: &[f64; BATCH + 1],
+        count: usize,
+    ) {
+        let mut sums = self.pairs;
+        for at in vectors() {
+            let bars: &[u32; LANES + 1] = bars[at..].first_chunk().expect("one more than slots");
+            let slopes: &Lanes = slopes[at + 1..].first_chunk().expect("whole vectors");
+            match steps.smooth_block(bars[0], bars[LANES]) {
+                Some(block) if at + LANES <= count => {
+                    for i in 0..LANES {
+                        add_one(
+                            &mut sums[i % 4],
+                            &block.between(bars[i], bars[i + 1]),
+                            slopes[i],
+                        );
+                    }
+                }
+                _ => sums = add_across(steps, sums, bars, slopes, count.saturating_sub(at)),
+            }
         }
-        let sums = steps.block_of(firsts[0], lasts[BATCH - 1]);
-        for i in 0..count {
-            let sum = match sums {
-                Some(sums) => sums.between(firsts[i], lasts[i]),
-                None => steps.groups_between(firsts[i] as usize, lasts[i] as usize),
-            };
-            let square = slopes[i] * slopes[i];
-            let weights = Powers {
-                up: square,
-                down: square,
-                cubes: square * slopes[i],
-                fourths: square * square,
-            };
-            self.groups[i % 4].add_product(&weights, &sum);
-        }
+        self.pairs = sums;
     }
 
     /// The sums; trades of even number face `first`.
     pub(super) fn total(&self, first: Side) -> Returns {
-        let [mut even, mut odd, even_too, odd_too] = self.groups;
+        let [mut even, mut odd, even_too, odd_too] = self.pairs;
         even.add(&even_too);
         odd.add(&odd_too);
         let against = match first {
             Side::Long => even.down + odd.up,
             Side::Short => even.up + odd.down,
         };
+        let lanes = &self.lanes;
         Returns {
             sum: 0.0,
-            squares: even.up + even.down + odd.up + odd.down + total(&self.squares),
-            downside: against + total(&self.downside),
-            cubes: even.cubes + odd.cubes + total(&self.cubes),
-            fourths: even.fourths + odd.fourths + total(&self.fourths),
+            squares: even.up + even.down + odd.up + odd.down + total(&lanes.squares),
+            downside: against + total(&lanes.downside),
+            cubes: even.cubes + odd.cubes + total(&lanes.cubes),
+            fourths: even.fourths + odd.fourths + total(&lanes.fourths),
         }
     }
+}
+
+impl Around {
+    /// The returns on the bars of the fills' pairs.
+    #[inline(always)]
+    fn pairs(
+        &self,
+        trades: &Trades<'_>,
+        earlier: u32,
+        slopes: &[f64; BATCH + 1],
+        per_unit: f64,
+        fees: &Column,
+    ) -> Pairs {
+        let (mut fills, mut others) = ([0.0; BATCH], [0.0; BATCH]);
+        let mut bars = [earlier; BATCH + 2];
+        bars[1..].copy_from_slice(trades.bars);
+        for i in 0..BATCH {
+            let (earlier, bar, next) = (bars[i], bars[i + 1], bars[i + 2]);
+            let (before, after) = (slopes[i] * per_unit, slopes[i + 1] * per_unit);
+            let close = trades.fills[i];
+            fills[i] = before * (close - self.before[i]) - fees[i];
+            let is_second = bar % 2 == 1;
+            let (neighbour, slope) = if is_second {
+                (earlier, before)
+            } else {
+                (next, after)
+            };
+            let step = if is_second {
+                self.before[i] - self.other[i]
+            } else {
+                self.other[i] - close
+            };
+            others[i] = if neighbour == (bar ^ 1) {
+                0.0
+            } else {
+                slope * step
+            };
+        }
+        Pairs { fills, others }
+    }
+}
+
+/// Adds the whole pairs of one trade.
+#[inline(always)]
+fn add_one(sums: &mut Powers, between: &Powers, slope: f64) {
+    let square = slope * slope;
+    let weights = Powers {
+        up: square,
+        down: square,
+        cubes: square * slope,
+        fourths: square * square,
+    };
+    sums.add_product(&weights, between);
+}
+
+/// Adds trades that lie in several blocks, or in a rough one, or that are fewer than a vector.
+#[inline(never)]
+fn add_across(
+    steps: &Steps<'_>,
+    mut sums: [Powers; 4],
+    bars: &[u32; LANES + 1],
+    slopes: &Lanes,
+    count: usize,
+) -> [Powers; 4] {
+    for i in 0..count.min(LANES) {
+        add_one(
+            &mut sums[i % 4],
+            &steps.between(bars[i], bars[i + 1]),
+            slopes[i],
+        );
+    }
+    sums
 }

@@ -1,200 +1,188 @@
-//! Tables of one series for the always-in rules: the sums over a trade are two look-ups, and so are bounds on its closes.
+//! Tables of one series for the always-in rules: powers of the moves of the closes, as running sums over pairs of bars, and
+//! the extremes of runs of bars.
 //!
-//! What [`Moves`] adds up without a subtraction, this takes as a difference of running sums over groups of eight bars,
-//! restarted every 512 groups; the bars around the fills are looked at one by one. Each addition to a running sum rounds by
-//! at most `u` times the sum `S` of the block, and what was rounded before the entry cancels in the difference, so the
-//! sum over `k` whole groups is within `(k + 1) * u * S` of exact, beside `gamma(12)` of itself for the sums of the
-//! groups. All trades within a block together are off by at most `1,024 * u * S = 1.2e-13 S`: nothing beside the block's
-//! own returns where its closes differ by less than a factor of two. Any other block is marked as rough, and its trades
-//! are added up by [`Moves`].
+//! What [`Moves`] adds up without a subtraction, this takes as a difference of running sums over pairs of bars, restarted
+//! every 2,048 pairs; the pairs that hold a fill are looked at one by one. Each addition to a running sum rounds by at most
+//! `u` times the sum `S` of the block, and what was rounded before the entry cancels in the difference, so the sum over `k`
+//! whole pairs is within `(k + 1) * u * S` of exact, beside `gamma(6)` of itself for the sums of the pairs. All trades
+//! within a block together are off by at most `4,096 * u * S = 4.6e-13 S`: nothing beside the block's own returns where its
+//! closes differ by less than a factor of two. Any other block is marked as rough, and its trades are added up by [`Moves`].
+//!
+//! A block is made when the first trade needs it: the other combinations then find it in the cache.
 // A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
 #![allow(clippy::inline_always)]
 
-use super::batch::{BATCH, Bars};
-use super::moves::{Moves, Powers, extremes};
-use super::returns::LANES;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Bars whose moves are looked at one by one around a fill: one vector.
-pub(super) const GROUP: u32 = LANES as u32;
-/// Groups between restarts: few trades cross one.
-const BLOCK: usize = 512;
-/// Bars whose extremes are kept as one pair.
-const WORD: u32 = 16;
-/// Lengths of runs of words, 1 to 128: one cache line a word.
-const LEVELS: usize = 8;
+use super::batch::{extremes, higher, lower};
+use super::moves::{Moves, Powers};
+use super::ranges::Ranges;
 
-/// The closes of a group and the one before them.
-pub(super) type Closes = [f64; LANES + 1];
+/// Bars of a pair.
+pub(super) const PAIR: usize = 2;
+/// Pairs between restarts: few trades cross one.
+const BLOCK: usize = 2_048;
+/// Bars of a block.
+const BARS: usize = BLOCK * PAIR;
+/// Blocks that are kept for the next series: fresh memory costs a page fault per 4 KB.
+const KEPT: usize = 128;
 
-/// Lower and upper bounds, one a trade.
-pub(super) type Bounds = ([f32; BATCH], [f32; BATCH]);
+type Sums = [Powers; BLOCK];
 
-/// Running sums and extremes of one series.
+static SPARE: Mutex<Vec<Box<Sums>>> = Mutex::new(Vec::new());
+
+/// Tables of one series.
 #[derive(Debug)]
 pub(crate) struct Steps<'a> {
     pub(super) moves: &'a Moves<'a>,
-    /// The closes of the first group, and of the last: without a move where there is no bar.
-    ends: [Closes; 2],
-    /// Sums over the moves of the block's groups up to and with each.
-    sums: Vec<Powers>,
-    is_rough: Vec<bool>,
-    /// Bounds on the scaled closes of runs of `2^level` words: those of word `w` from `LEVELS * w` on.
-    runs: Vec<[f32; 2]>,
+    pub(super) ranges: Ranges,
+    blocks: Vec<OnceLock<Block>>,
+}
+
+/// Sums of the powers of the moves, scaled by [`Moves::per_unit`], over the block's pairs up to and with each.
+#[derive(Debug)]
+pub(super) struct Block {
+    sums: Box<Sums>,
+    is_rough: bool,
 }
 
 impl<'a> Steps<'a> {
     pub(crate) fn new(moves: &'a Moves<'a>) -> Self {
-        let closes = moves.closes();
-        let mut sums = Vec::with_capacity(closes.len() / LANES + 1);
-        let mut is_rough = Vec::new();
-        let mut previous = closes[0];
-        for block in closes.chunks(BLOCK * LANES) {
-            // the move into a block's first bar begins before it
-            let (lowest, highest) = extremes(block);
-            is_rough.push(highest.max(previous) > 2.0 * lowest.min(previous));
-            let mut sum = Powers::default();
-            for closes in block.chunks(LANES) {
-                let mut group = Powers::default();
-                for &close in closes {
-                    group.add_move((close - previous) * moves.per_unit());
-                    previous = close;
-                }
-                sum.add(&group);
-                sums.push(sum);
-            }
-        }
-        let last = (closes.len() - 1) / LANES * LANES;
-        let closes_from = |first: usize| {
-            let bar = |i: usize| (first + i).saturating_sub(1).min(closes.len() - 1);
-            std::array::from_fn(|i| closes[bar(i)])
-        };
+        let blocks = moves.closes().len().div_ceil(BARS);
         Self {
             moves,
-            ends: [closes_from(0), closes_from(last)],
-            sums,
-            is_rough,
-            runs: runs(moves),
+            ranges: Ranges::new(moves.closes()),
+            blocks: (0..blocks).map(|_| OnceLock::new()).collect(),
         }
     }
 
-    /// The closes of a group and the one before them.
     #[inline(always)]
-    pub(super) fn closes_of(&self, group: u32) -> &Closes {
-        let first = (group * GROUP) as usize;
-        let closes = self.moves.closes().get(first.wrapping_sub(1)..);
-        match closes.and_then(|closes| closes.first_chunk()) {
-            Some(closes) => closes,
-            None => &self.ends[usize::from(group > 0)],
+    fn block(&self, index: usize) -> &Block {
+        match self.blocks[index].get() {
+            Some(block) => block,
+            None => self.make(index),
         }
     }
 
-    /// The sums of the block that holds both groups, if it is one and not rough.
-    #[inline(always)]
-    pub(super) fn block_of(&self, first: u32, last: u32) -> Option<Block<'_>> {
-        let block = first as usize / BLOCK;
-        let is_one = block == last as usize / BLOCK && !self.is_rough[block];
-        is_one.then(|| Block(&self.sums[block * BLOCK..]))
-    }
-
-    /// Sums over the moves into the bars of the groups after `first` up to and with `last`.
+    #[cold]
     #[inline(never)]
-    pub(super) fn groups_between(&self, first: usize, last: usize) -> Powers {
-        let block = first / BLOCK;
-        if block == last / BLOCK && !self.is_rough[block] {
-            return self.sums[last].minus(&self.sums[first]);
-        }
-        self.groups_across(first, last)
+    fn make(&self, index: usize) -> &Block {
+        let (closes, per_unit) = (self.moves.closes(), self.moves.per_unit());
+        let first = index * BARS;
+        let make = Make {
+            closes: &closes[first..closes.len().min(first + BARS)],
+            before: closes[first.saturating_sub(1)],
+            per_unit,
+        };
+        self.blocks[index].get_or_init(|| pulp::Arch::new().dispatch(make))
     }
 
-    fn groups_across(&self, first: usize, last: usize) -> Powers {
-        let (block, end) = (first / BLOCK, last / BLOCK);
-        if self.is_rough[block] || self.is_rough[end] {
-            return self.moves.powers((first + 1) * LANES..(last + 1) * LANES);
+    /// The block of all fills from one to another, if it is one, and the sums between them are differences.
+    #[inline(always)]
+    pub(super) fn smooth_block(&self, first: u32, last: u32) -> Option<&Block> {
+        let block = self.block(first as usize / BARS);
+        let is_one = first as usize / BARS == last as usize / BARS;
+        (is_one && !block.is_rough).then_some(block)
+    }
+
+    /// Sums over the moves into the bars of the whole pairs between two fills.
+    #[inline(never)]
+    pub(super) fn between(&self, first: u32, last: u32) -> Powers {
+        if let Some(block) = self.smooth_block(first, last) {
+            return block.between(first, last);
         }
-        let mut sum = self.sums[(block + 1) * BLOCK - 1].minus(&self.sums[first]);
-        for block in block + 1..end {
-            sum.add(&self.sums[(block + 1) * BLOCK - 1]);
+        let (first, last) = (first as usize / PAIR, last as usize / PAIR);
+        if last <= first + 1 {
+            return Powers::default();
         }
-        sum.add(&self.sums[last]);
+        self.pairs_across(first, last - 1)
+    }
+
+    /// Sums over the pairs after `first` up to and with `last`, of any blocks.
+    fn pairs_across(&self, first: usize, last: usize) -> Powers {
+        let (index, end) = (first / BLOCK, last / BLOCK);
+        let (before, after) = (self.block(index), self.block(end));
+        if before.is_rough || after.is_rough {
+            return self.moves.powers((first + 1) * PAIR..(last + 1) * PAIR);
+        }
+        if index == end {
+            return after.sums[last % BLOCK].minus(&before.sums[first % BLOCK]);
+        }
+        let mut sum = before.sums[BLOCK - 1].minus(&before.sums[first % BLOCK]);
+        for index in index + 1..end {
+            sum.add(&self.block(index).sums[BLOCK - 1]);
+        }
+        sum.add(&after.sums[last % BLOCK]);
         sum
     }
+}
 
-    /// Bounds on the closes of each trade, its exit left out, scaled by [`Moves::per_unit`]: every close is strictly
-    /// within, by at least `2^-25` of it.
-    #[inline(always)]
-    pub(super) fn around(&self, bars: &Bars) -> Bounds {
-        let (mut starts, mut ends, mut is_short) = ([0; BATCH], [0; BATCH], true);
-        for i in 0..BATCH {
-            let (word, end) = (bars[i] / WORD, (bars[i + 1] - 1) / WORD);
-            // two runs of the longest length within cover the words; an unused slot has no bars
-            let level = ((end + 1 - word) | 1).ilog2();
-            is_short &= level < LEVELS as u32;
-            starts[i] = word * LEVELS as u32 + level;
-            ends[i] = (end + 1 - (1 << level)) * LEVELS as u32 + level;
+impl Drop for Steps<'_> {
+    fn drop(&mut self) {
+        let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+        let blocks = self.blocks.drain(..).filter_map(OnceLock::into_inner);
+        for block in blocks {
+            if spare.len() < KEPT {
+                spare.push(block.sums);
+            }
         }
-        if !is_short {
-            return self.around_many(bars);
-        }
-        let (mut lowest, mut highest) = ([0.0; BATCH], [0.0; BATCH]);
-        for i in 0..BATCH {
-            let (a, b) = (starts[i] as usize, ends[i] as usize);
-            [lowest[i], highest[i]] = wider(self.runs[a], self.runs[b]);
-        }
-        (lowest, highest)
-    }
-
-    /// The same from the closes themselves.
-    #[inline(never)]
-    fn around_many(&self, bars: &Bars) -> Bounds {
-        let (mut lowest, mut highest) = ([0.0; BATCH], [0.0; BATCH]);
-        for i in 0..BATCH {
-            let closes = &self.moves.closes()[bars[i] as usize..bars[i + 1] as usize];
-            [lowest[i], highest[i]] = outward(extremes(closes), self.moves.per_unit());
-        }
-        (lowest, highest)
     }
 }
 
-/// The sums of one block, and of those after it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Block<'a>(&'a [Powers]);
-
-impl Block<'_> {
-    /// Sums over the moves into the bars of the groups after `first` up to and with `last`.
+impl Block {
+    /// Sums over the moves into the bars of the whole pairs between two fills of this block.
     #[inline(always)]
     pub(super) fn between(&self, first: u32, last: u32) -> Powers {
-        let (first, last) = (first as usize % BLOCK, last as usize % BLOCK);
-        self.0[last].minus(&self.0[first])
+        let (first, last) = (first as usize / PAIR, last as usize / PAIR);
+        // none where they share a pair
+        let last = (first + 1).max(last) - 1;
+        self.sums[last % BLOCK].minus(&self.sums[first % BLOCK])
     }
 }
 
-/// Any range of words is two runs that overlap.
-fn runs(moves: &Moves<'_>) -> Vec<[f32; 2]> {
-    let words = moves.closes().chunks(WORD as usize);
-    let word = |closes| [outward(extremes(closes), moves.per_unit()); LEVELS];
-    let mut runs: Vec<[f32; 2]> = words.flat_map(word).collect();
-    for level in 1..LEVELS {
-        let half = LEVELS << (level - 1);
-        for at in (level - 1..runs.len().saturating_sub(half)).step_by(LEVELS) {
-            runs[at + 1] = wider(runs[at], runs[at + half]);
+/// The sums of one block.
+struct Make<'a> {
+    closes: &'a [f64],
+    /// The close before the first.
+    before: f64,
+    per_unit: f64,
+}
+
+impl pulp::NullaryFnOnce for Make<'_> {
+    type Output = Block;
+
+    #[inline(always)]
+    fn call(self) -> Block {
+        let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut sums = spare.unwrap_or_else(empty);
+        let (mut sum, mut before) = (Powers::default(), self.before);
+        let (pairs, rest) = self.closes.as_chunks::<PAIR>();
+        for (out, &[first, second]) in sums.iter_mut().zip(pairs) {
+            let mut pair = Powers::default();
+            pair.add_move((first - before) * self.per_unit);
+            pair.add_move((second - first) * self.per_unit);
+            before = second;
+            sum.add(&pair);
+            *out = sum;
+        }
+        if let (Some(&close), Some(out)) = (rest.first(), sums.get_mut(pairs.len())) {
+            sum.add_move((close - before) * self.per_unit);
+            *out = sum;
+        }
+        let (lowest, highest) = extremes(self.closes);
+        Block {
+            sums,
+            // the move into the first bar begins before it
+            is_rough: higher(highest, self.before) > 2.0 * lower(lowest, self.before),
         }
     }
-    runs
 }
 
-/// The next `f32` beyond each: a margin wider than the roundings of the `f64` that are compared with it.
-fn outward((lowest, highest): (f64, f64), scale: f64) -> [f32; 2] {
-    let (lowest, highest) = ((lowest * scale) as f32, (highest * scale) as f32);
-    [lowest.next_down(), highest.next_up()]
+fn empty() -> Box<Sums> {
+    let sums = vec![Powers::default(); BLOCK].into_boxed_slice();
+    sums.try_into().expect("a block has all its pairs")
 }
 
-#[inline(always)]
-fn wider(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
-    [
-        if a[0] < b[0] { a[0] } else { b[0] },
-        if a[1] > b[1] { a[1] } else { b[1] },
-    ]
-}
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,20 +190,25 @@ mod tests {
 
     const U: f64 = f64::EPSILON / 2.0;
 
+    /// Sums over the pairs after `first` up to and with `last`: those between a fill in the one and a fill after the other.
+    fn pairs(steps: &Steps<'_>, first: usize, last: usize) -> Powers {
+        steps.between((first * PAIR) as u32, ((last + 1) * PAIR) as u32)
+    }
+
     fn near(steps: &Steps<'_>, first: usize, last: usize) -> bool {
-        let found = steps.groups_between(first, last);
-        let bars = (first + 1) * LANES..(last + 1) * LANES;
+        let found = pairs(steps, first, last);
+        let bars = (first + 1) * PAIR..(last + 1) * PAIR;
         let plain = steps.moves.powers(bars.clone());
-        let whole = |group: usize| {
-            let block = group / BLOCK * BLOCK * LANES;
-            let bars = block..(block + BLOCK * LANES).min(steps.moves.closes().len());
+        let whole = |pair: usize| {
+            let block = pair / BLOCK * BARS;
+            let bars = block..(block + BARS).min(steps.moves.closes().len());
             steps.moves.powers(bars)
         };
         let (a, b) = (whole(first), whole(last));
         let near = |found: f64, plain: f64, a: f64, b: f64| {
             // the plain sum is itself within gamma of exact
             let bound = (last - first + 1) as f64 * U * (a + b)
-                + (gamma(bars.len() + 4) + gamma(12)) * plain;
+                + (gamma(bars.len() + 8) + gamma(8)) * plain;
             assert!((found - plain).abs() <= bound, "{found} {plain} {bound}");
         };
         near(found.up, plain.up, a.up, b.up);
@@ -232,26 +225,23 @@ mod tests {
         }
         let moves = Moves::new(&closes);
         let steps = Steps::new(&moves);
-        assert_eq!(steps.is_rough, [false, false, true, false, false]);
+        let is_rough = |block| steps.block(block).is_rough;
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(is_rough),
+            [false, false, true, false, false]
+        );
         let (mut differ, mut equal) = (0, 0);
-        for first in (0..1_400).step_by(7) {
-            for last in [
-                first,
-                first + 1,
-                first + 9,
-                first + 60,
-                first + 300,
-                first + 1_000,
-            ] {
-                let differs = near(&steps, first, last);
+        for first in (0..5_600).step_by(28) {
+            for many in [0, 1, 9, 60, 300, 1_200, 4_000] {
+                let differs = near(&steps, first, first + many);
                 differ += usize::from(differs);
                 equal += usize::from(!differs);
             }
         }
         assert!(differ > 400 && equal > 300, "{differ} {equal}");
         // without the mark, a difference after the gap would be off by 1e-16 of the gap's own square
-        let after = steps.groups_between(1_300, 1_310);
-        assert_eq!(after, moves.powers(10_408..10_488));
+        let after = pairs(&steps, 5_200, 5_240);
+        assert_eq!(after, moves.powers(10_402..10_482));
         assert!(after.up > 0.0);
     }
 
@@ -264,7 +254,7 @@ mod tests {
             .map(|bar| {
                 close += match bar {
                     1 => 512.5,
-                    _ if bar >= 8 && bar % 8 == 0 => 1_024.0 * 1.005 * (-27.5_f64).exp2(),
+                    _ if bar >= 2 && bar % 2 == 0 => 1_024.0 * 1.005 * (-27.5_f64).exp2(),
                     _ => 0.0,
                 };
                 close
@@ -272,49 +262,24 @@ mod tests {
             .collect();
         let moves = Moves::new(&closes);
         let steps = Steps::new(&moves);
-        assert!(near(&steps, 0, 400));
-        let (found, plain) = (steps.groups_between(0, 400), moves.powers(8..3_208));
-        let bound = 401.0 * U * moves.powers(0..4_000).up;
+        assert!(near(&steps, 0, 1_600));
+        let (found, plain) = (pairs(&steps, 0, 1_600), moves.powers(2..3_202));
+        let bound = 1_601.0 * U * moves.powers(0..4_000).up;
         assert!((found.up - plain.up).abs() > 0.9 * bound);
     }
 
     #[test]
-    fn groups_of_closes_have_no_move_where_there_is_no_bar() {
-        let closes: Vec<f64> = (1..=21).map(f64::from).collect();
-        let moves = Moves::new(&closes);
-        let steps = Steps::new(&moves);
-        assert_eq!(
-            steps.closes_of(0),
-            &[1.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
-        );
-        assert_eq!(
-            steps.closes_of(1),
-            closes[7..16].first_chunk::<9>().unwrap()
-        );
-        let last = [16.0, 17.0, 18.0, 19.0, 20.0, 21.0, 21.0, 21.0, 21.0];
-        assert_eq!(steps.closes_of(2), &last);
-    }
-
-    #[test]
-    fn bounds_cover_every_trade_strictly() {
-        let walk = crate::random_walk(9_000, 4).unwrap();
-        let moves = Moves::new(walk.closes());
-        let steps = Steps::new(&moves);
-        for longest in [2, 40, 500, 6_000_u32] {
-            let mut bars = [1; BATCH + 1];
-            for i in 0..BATCH {
-                let step = 1 + (i as u32 * 7_919) % longest;
-                bars[i + 1] = (bars[i] + step).min(8_983 + i as u32);
-            }
-            let (lowest, highest) = steps.around(&bars);
-            for i in 0..BATCH {
-                let range = bars[i] as usize..bars[i + 1] as usize;
-                let (low, high) = extremes(&walk.closes()[range]);
-                let margin = (-25.0_f64).exp2();
-                let scale = moves.per_unit();
-                assert!(f64::from(lowest[i]) <= low * scale * (1.0 - margin));
-                assert!(f64::from(highest[i]) >= high * scale * (1.0 + margin));
-            }
+    fn a_last_pair_of_one_bar_has_its_sums() {
+        for bars in [4_095, 4_096, 4_097, 4_099] {
+            let walk = crate::random_walk(bars, 3).unwrap();
+            let moves = Moves::new(walk.closes());
+            let steps = Steps::new(&moves);
+            let last = (bars - 1) / PAIR;
+            let block = steps.block(last / BLOCK);
+            let sum = block.sums[last % BLOCK].up + block.sums[last % BLOCK].down;
+            let plain = moves.powers(last / BLOCK * BARS..bars);
+            let plain = plain.up + plain.down;
+            assert!((sum - plain).abs() <= gamma(bars + 8) * plain && plain > 0.0);
         }
     }
 }
