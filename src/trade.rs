@@ -7,7 +7,7 @@ mod ledger;
 
 pub(crate) use account::totals;
 pub(crate) use builder::{Market, Recorder, TradeBuilder};
-pub(crate) use costs::{Costs, pnl_pct};
+pub(crate) use costs::{Costs, pnl_of_ratio, pnl_pct};
 pub(crate) use ledger::Ledger;
 pub use ledger::Totals;
 

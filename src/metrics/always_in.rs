@@ -4,9 +4,9 @@
 //! wait until a batch is full: the results depend on the number of a trade alone, not on how an engine hands them over.
 #![allow(clippy::inline_always)]
 
-use super::batch::{BATCH, Bars, TradeSums, Trades, fills, pnl, settle};
+use super::batch::{BATCH, Bars, Settled, TradeSums, Trades, fills, pnl};
 use super::falls::{Batch, Falls, held};
-use super::returns::{Before, ReturnSums};
+use super::returns::{Around, Before, LANES, ReturnSums};
 use super::steps::Steps;
 use super::tally::{BarByBar, Tally};
 use super::{MetricSet, Metrics};
@@ -82,32 +82,49 @@ impl<'a> AlwaysIn<'a> {
     /// Takes the first `count` trades that wait.
     #[inline(always)]
     fn add(&mut self, count: usize, first: Side) {
-        let fills = fills(self.closes, &self.bars);
-        let pnl = pnl(&fills, first, self.fee_pct);
-        let before = self.pnl_pct;
-        let settled;
-        (self.pnl_pct, settled) = settle(&pnl, before, count);
-        self.sums.add(&fills, &pnl, count);
-        self.falls.close(&settled[1..=count]);
+        let mut settled = Settled::new(self.pnl_pct);
         if let Some(steps) = self.steps {
-            let fee = self.fee_pct / 100.0;
-            let trades = Trades {
-                first,
-                bars: &self.bars,
-                fills: &fills,
-                count,
-            };
-            self.before = self.returns.add(steps, &trades, self.before, fee);
-            let batch = Batch {
-                pnl_pct: before,
-                bars: self.bars,
-                count: held(&self.bars, count) as u8,
-            };
-            self.falls.hold(&steps.ranges, first, &batch, &settled);
+            self.add_all(steps, count, first, &mut settled);
+        } else {
+            let fills = fills(self.closes, &self.bars);
+            let (ratios, pnl) = pnl(&fills, first, self.fee_pct);
+            self.sums.add(&ratios, &pnl, count);
+            settled.add(0, &pnl[..count]);
+            self.falls.close(&settled.equity[1..=count]);
         }
+        self.pnl_pct = settled.pnl_pct;
         self.trades += count as u64;
         self.bars[0] = self.bars[count];
         self.waiting = 1;
+    }
+
+    /// The same with all metrics.
+    #[inline(always)]
+    fn add_all(&mut self, steps: &Steps<'_>, count: usize, first: Side, settled: &mut Settled) {
+        let around = Around::new(self.closes, &self.bars);
+        let (ratios, pnl) = pnl(&around.fills, first, self.fee_pct);
+        self.sums.add(&ratios, &pnl, count);
+        let trades = Trades {
+            first,
+            bars: &self.bars,
+            fills: &around.fills,
+            count,
+        };
+        let before = (self.before, self.fee_pct / 100.0);
+        self.before = self.returns.add(steps, &trades, &around, before, |at| {
+            settled.add(at, &pnl[at..count.min(at + LANES)]);
+        });
+        self.falls.close(&settled.equity[1..=count]);
+        let held = held(&self.bars, count);
+        if held > 0 {
+            let batch = Batch {
+                pnl_pct: self.pnl_pct,
+                bars: &self.bars,
+                count: held,
+            };
+            let before = settled.before(held);
+            self.falls.hold(&steps.ranges, first, &batch, before);
+        }
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@
 
 use super::returns::{LANES, Lanes};
 use crate::crossover::Side;
-use crate::trade::pnl_pct;
+use crate::trade::pnl_of_ratio;
 
 /// Trades at a time; even, so that a slot always faces the same side.
 pub(super) const BATCH: usize = 64;
@@ -32,23 +32,24 @@ pub(super) fn signs(first: Side) -> Lanes {
 #[inline(always)]
 pub(super) fn fills(closes: &[f64], bars: &Bars) -> Fills {
     let mut fills = [0.0; BATCH + 1];
-    for i in 0..=BATCH {
-        fills[i] = closes[bars[i] as usize];
+    for (fill, &bar) in fills.iter_mut().zip(bars) {
+        *fill = closes[bar as usize];
     }
     fills
 }
 
-/// The PnL of each trade.
+/// The exit over the entry of each trade, and its PnL: a division takes longer than all the rest.
 #[inline(always)]
-pub(super) fn pnl(fills: &Fills, first: Side, fee_pct: f64) -> Column {
-    let (signs, mut pnl) = (signs(first), [0.0; BATCH]);
+pub(super) fn pnl(fills: &Fills, first: Side, fee_pct: f64) -> (Column, Column) {
+    let (signs, mut ratios, mut pnl) = (signs(first), [0.0; BATCH], [0.0; BATCH]);
     for at in vectors() {
         for lane in 0..LANES {
             let i = at + lane;
-            pnl[i] = pnl_pct(signs[lane], fills[i], fills[i + 1], fee_pct);
+            ratios[i] = fills[i + 1] / fills[i];
+            pnl[i] = pnl_of_ratio(signs[lane], ratios[i], fee_pct);
         }
     }
-    pnl
+    (ratios, pnl)
 }
 
 /// Some trades, with the prices of their fills.
@@ -73,17 +74,42 @@ impl Trades<'_> {
     }
 }
 
-/// Equity before each trade and after the last, and the PnL after it.
-#[inline(always)]
-pub(super) fn settle(pnl: &Column, before: f64, count: usize) -> (f64, Fills) {
-    let (mut sum, mut settled) = (before, [0.0; BATCH + 1]);
-    settled[0] = 100.0 + sum;
-    for i in 0..count {
-        // the ledger's sum, trade after trade: every engine's PnL is the same
-        sum += pnl[i];
-        settled[i + 1] = 100.0 + sum;
+/// Equity before each trade and after the last, in percent of the stake.
+#[derive(Debug)]
+pub(super) struct Settled {
+    /// PnL after the trades so far.
+    pub(super) pnl_pct: f64,
+    pub(super) equity: Fills,
+}
+
+impl Settled {
+    #[inline(always)]
+    pub(super) fn new(pnl_pct: f64) -> Self {
+        Self {
+            pnl_pct,
+            equity: [100.0 + pnl_pct; BATCH + 1],
+        }
     }
-    (sum, settled)
+
+    /// Settles the next trades, the first of them given.
+    #[inline(always)]
+    pub(super) fn add(&mut self, first: usize, pnl: &[f64]) {
+        for (equity, pnl) in self.equity[first + 1..].iter_mut().zip(pnl) {
+            // the ledger's sum, trade after trade: every engine's PnL is the same
+            self.pnl_pct += pnl;
+            *equity = 100.0 + self.pnl_pct;
+        }
+    }
+}
+
+impl Settled {
+    /// Equity before the first trades of a batch, the last of them repeated in the slots behind them.
+    #[inline(always)]
+    pub(super) fn before(&mut self, count: usize) -> &Column {
+        let last = self.equity[count - 1];
+        self.equity[count..].fill(last);
+        self.equity.first_chunk().expect("one more than slots")
+    }
 }
 
 /// Sums and extremes over the trades, one a lane.
@@ -111,20 +137,16 @@ impl TradeSums {
 
     /// Adds the first trades of a batch.
     #[inline(always)]
-    pub(super) fn add(&mut self, fills: &Fills, pnl: &Column, count: usize) {
+    pub(super) fn add(&mut self, ratios: &Column, pnl: &Column, count: usize) {
         // in registers: in memory each sum would wait for the one before to be stored
         let mut sums = *self;
         for at in (0..count / LANES * LANES).step_by(LANES) {
             for lane in 0..LANES {
-                sums.add_one(
-                    lane,
-                    pnl[at + lane],
-                    fills[at + lane + 1] / fills[at + lane],
-                );
+                sums.add_one(lane, pnl[at + lane], ratios[at + lane]);
             }
         }
         for i in count / LANES * LANES..count {
-            sums.add_one(i % LANES, pnl[i], fills[i + 1] / fills[i]);
+            sums.add_one(i % LANES, pnl[i], ratios[i]);
         }
         *self = sums;
     }
@@ -169,17 +191,19 @@ impl TradeSums {
 /// The lowest and the highest of some values, found side by side.
 #[inline(always)]
 pub(super) fn extremes(values: &[f64]) -> (f64, f64) {
-    let (mut lowest, mut highest) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
-    let (vectors, rest) = values.as_chunks::<LANES>();
-    for values in vectors {
+    let Some(last) = values.last_chunk::<LANES>() else {
+        let ends = (f64::INFINITY, f64::NEG_INFINITY);
+        return values.iter().fold(ends, |(lowest, highest), &value| {
+            (lower(value, lowest), higher(value, highest))
+        });
+    };
+    // some values count twice, which changes no extreme
+    let (mut lowest, mut highest) = (*last, *last);
+    for values in values.as_chunks::<LANES>().0 {
         for lane in 0..LANES {
             lowest[lane] = lower(values[lane], lowest[lane]);
             highest[lane] = higher(values[lane], highest[lane]);
         }
-    }
-    for (lane, &value) in rest.iter().enumerate() {
-        lowest[lane] = lower(value, lowest[lane]);
-        highest[lane] = higher(value, highest[lane]);
     }
     for half in [4, 2, 1] {
         for lane in 0..half {

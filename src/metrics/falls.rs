@@ -6,7 +6,7 @@
 //! fall lower still. Only batches that may set a new peak are looked at trade by trade.
 #![allow(clippy::inline_always)]
 
-use super::batch::{BATCH, Bars, Fills, extremes, fills, higher, lower, pnl, settle, vectors};
+use super::batch::{BATCH, Bars, Column, Settled, extremes, fills, higher, lower, pnl, vectors};
 use super::drawdown::Drawdown;
 use super::ranges::Ranges;
 use super::returns::LANES;
@@ -17,16 +17,16 @@ use crate::trade::pnl_pct;
 const VECTORS: usize = BATCH / LANES;
 
 /// Most batches put off before they are looked at.
-const LOWS: usize = 4;
+const LOWS: usize = 8;
 
 /// Some trades, one after the other.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Batch {
+#[derive(Debug)]
+pub(super) struct Batch<'b> {
     /// PnL before the first trade.
     pub(super) pnl_pct: f64,
-    pub(super) bars: Bars,
+    pub(super) bars: &'b Bars,
     /// Trades that hold a position at some close.
-    pub(super) count: u8,
+    pub(super) count: usize,
 }
 
 /// A batch that may hold the lowest equity since the peak.
@@ -34,7 +34,9 @@ pub(super) struct Batch {
 struct Low {
     /// The equity is nowhere lower.
     bound: f64,
-    batch: Batch,
+    pnl_pct: f64,
+    bars: Bars,
+    count: usize,
 }
 
 /// The equity of one combination, as far as its falls go.
@@ -44,28 +46,19 @@ pub(super) struct Falls<'a> {
     fee_pct: f64,
     pub(super) closed: Drawdown,
     bars: Drawdown,
-    lows: [Low; LOWS],
-    count: usize,
+    /// Batches put off.
+    lows: Vec<Low>,
     arch: pulp::Arch,
 }
 
 impl<'a> Falls<'a> {
     pub(super) fn new(closes: &'a [f64], fee_pct: f64, arch: pulp::Arch) -> Self {
-        let none = Low {
-            bound: 0.0,
-            batch: Batch {
-                pnl_pct: 0.0,
-                bars: [0; BATCH + 1],
-                count: 0,
-            },
-        };
         Self {
             closes,
             fee_pct,
             closed: Drawdown::new(100.0),
             bars: Drawdown::new(100.0),
-            lows: [none; LOWS],
-            count: 0,
+            lows: Vec::new(),
             arch,
         }
     }
@@ -83,29 +76,25 @@ impl<'a> Falls<'a> {
         }
     }
 
-    /// Takes the closes of some trades, the equity before each given.
+    /// Takes the closes of some trades, the equity before each given, which slots that are not used repeat.
     #[inline(always)]
-    pub(super) fn hold(&mut self, ranges: &Ranges, first: Side, batch: &Batch, settled: &Fills) {
-        if batch.count == 0 {
-            return;
-        }
+    pub(super) fn hold(
+        &mut self,
+        ranges: &Ranges,
+        first: Side,
+        batch: &Batch<'_>,
+        settled: &Column,
+    ) {
         let half = 0.5 * self.fee_pct;
-        let count = usize::from(batch.count);
-        let largest = largest_moves(ranges, &batch.bars, count);
+        let largest = largest_moves(ranges, batch.bars);
         let (mut lowest, mut bound) = ([f64::INFINITY; LANES], [f64::INFINITY; LANES]);
-        let mut best = [0.0; LANES];
-        for (vector, settled) in settled[..BATCH].as_chunks::<LANES>().0.iter().enumerate() {
-            let largest = largest[vector];
+        let mut best = [f64::NEG_INFINITY; LANES];
+        for (settled, largest) in settled.as_chunks::<LANES>().0.iter().zip(largest) {
+            let (down, up) = (-largest - half, largest - half);
             for lane in 0..LANES {
-                let is_held = vector * LANES + lane < count;
-                let (low, high) = if is_held {
-                    (settled[lane], settled[lane])
-                } else {
-                    (f64::INFINITY, 0.0)
-                };
-                lowest[lane] = lower(low, lowest[lane]);
-                bound[lane] = lower(low + (-largest - half), bound[lane]);
-                best[lane] = higher(high + (largest - half), best[lane]);
+                lowest[lane] = lower(settled[lane], lowest[lane]);
+                bound[lane] = lower(settled[lane] + down, bound[lane]);
+                best[lane] = higher(settled[lane] + up, best[lane]);
             }
         }
         let (lowest, bound) = (extremes(&lowest).0, extremes(&bound).0);
@@ -115,41 +104,31 @@ impl<'a> Falls<'a> {
         // on an entry's bar the mark is the fee alone
         self.bars.trough = lower(lowest - half, self.bars.trough);
         if bound < self.bars.trough {
-            self.put_off(
-                ranges,
-                first,
-                Low {
-                    bound,
-                    batch: *batch,
-                },
-            );
+            self.put_off(ranges, first, batch, bound);
         }
     }
 
     #[inline(never)]
-    fn put_off(&mut self, ranges: &Ranges, first: Side, low: Low) {
-        self.lows[self.count] = low;
-        self.count += 1;
-        if self.count < LOWS {
-            return;
-        }
-        // most of them have been undercut since
-        let (trough, mut kept) = (self.bars.trough, 0);
-        for index in 0..LOWS {
-            if self.lows[index].bound < trough {
-                self.lows[kept] = self.lows[index];
-                kept += 1;
+    fn put_off(&mut self, ranges: &Ranges, first: Side, batch: &Batch<'_>, bound: f64) {
+        self.lows.push(Low {
+            bound,
+            pnl_pct: batch.pnl_pct,
+            bars: *batch.bars,
+            count: batch.count,
+        });
+        if self.lows.len() == LOWS {
+            // most of them have been undercut since
+            let trough = self.bars.trough;
+            self.lows.retain(|low| low.bound < trough);
+            if self.lows.len() == LOWS {
+                self.look_at(ranges, first, None);
             }
-        }
-        self.count = kept;
-        if kept == LOWS {
-            self.look_at(ranges, first, None);
         }
     }
 
     /// Settles the batches put off, then looks at the trades of another.
     #[inline(never)]
-    pub(super) fn look_at(&mut self, ranges: &Ranges, first: Side, batch: Option<&Batch>) {
+    pub(super) fn look_at(&mut self, ranges: &Ranges, first: Side, batch: Option<&Batch<'_>>) {
         self.arch.dispatch(Look {
             falls: self,
             ranges,
@@ -171,7 +150,7 @@ struct Look<'l, 'a> {
     falls: &'l mut Falls<'a>,
     ranges: &'l Ranges,
     first: Side,
-    batch: Option<&'l Batch>,
+    batch: Option<&'l Batch<'l>>,
 }
 
 impl pulp::NullaryFnOnce for Look<'_, '_> {
@@ -180,13 +159,16 @@ impl pulp::NullaryFnOnce for Look<'_, '_> {
     /// No batch put off rose above the peak, so their order does not matter; the last is most likely the lowest.
     #[inline(always)]
     fn call(self) {
-        for index in (0..self.falls.count).rev() {
-            let low = self.falls.lows[index];
+        while let Some(low) = self.falls.lows.pop() {
             if low.bound < self.falls.bars.trough {
-                self.falls.look_at_each(self.ranges, self.first, &low.batch);
+                let batch = Batch {
+                    pnl_pct: low.pnl_pct,
+                    bars: &low.bars,
+                    count: low.count,
+                };
+                self.falls.look_at_each(self.ranges, self.first, &batch);
             }
         }
-        self.falls.count = 0;
         if let Some(batch) = self.batch {
             self.falls.look_at_each(self.ranges, self.first, batch);
         }
@@ -194,35 +176,49 @@ impl pulp::NullaryFnOnce for Look<'_, '_> {
 }
 
 impl Falls<'_> {
+    /// Looks at the trades in order as far as they may rise above the peak; then at the others from the last to the first,
+    /// since the last are the likeliest to set the trough.
     #[inline(always)]
-    fn look_at_each(&mut self, ranges: &Ranges, first: Side, batch: &Batch) {
-        let fills = fills(self.closes, &batch.bars);
-        let pnl = pnl(&fills, first, self.fee_pct);
-        let count = usize::from(batch.count);
-        let (_, settled) = settle(&pnl, batch.pnl_pct, count);
-        let largest = largest_moves(ranges, &batch.bars, count);
-        let (half, mut sign) = (0.5 * self.fee_pct, first.sign());
-        for i in 0..count {
-            let (settled, largest) = (settled[i], largest[i / LANES]);
+    fn look_at_each(&mut self, ranges: &Ranges, first: Side, batch: &Batch<'_>) {
+        let fills = fills(self.closes, batch.bars);
+        let (_, pnl) = pnl(&fills, first, self.fee_pct);
+        let count = batch.count;
+        let mut settled = Settled::new(batch.pnl_pct);
+        settled.add(0, &pnl[..count]);
+        let largest = largest_moves(ranges, batch.bars);
+        let half = 0.5 * self.fee_pct;
+        let peak = self.bars.peak;
+        let stays_below = |&i: &usize| settled.equity[i] + (largest[i / LANES] - half) <= peak;
+        let below = (0..count).rev().take_while(stays_below).count();
+        for i in (0..count - below).chain((count - below..count).rev()) {
+            let sign = if i.is_multiple_of(2) {
+                first
+            } else {
+                first.opposite()
+            }
+            .sign();
+            let (settled, largest) = (settled.equity[i], largest[i / LANES]);
             self.bars.push(settled - half);
             let is_within = (settled + (-largest - half) >= self.bars.trough)
                 & (settled + (largest - half) <= self.bars.peak);
             if !is_within {
-                let bars = batch.bars[i] as usize..batch.bars[i + 1] as usize;
-                self.look(&self.closes[bars], sign, settled);
+                let bars = (batch.bars[i], batch.bars[i + 1]);
+                self.look(ranges, bars, sign, settled);
             }
-            sign = -sign;
         }
     }
 
     /// Takes the closes of one trade, bar by bar where it must.
     #[inline(always)]
-    fn look(&mut self, closes: &[f64], sign: f64, settled: f64) {
-        let Some(&entry) = closes.first() else {
-            return;
-        };
-        let half = 0.5 * self.fee_pct;
+    fn look(&mut self, ranges: &Ranges, bars: (u32, u32), sign: f64, settled: f64) {
+        let closes = &self.closes[bars.0 as usize..bars.1 as usize];
+        let (entry, half) = (closes[0], 0.5 * self.fee_pct);
         let equity = |close| settled + pnl_pct(sign, entry, close, half);
+        let (lowest, highest) = ranges.around(bars.0, bars.1 - 1);
+        let (a, b) = (equity(lowest), equity(highest));
+        if (lower(a, b) >= self.bars.trough) & (higher(a, b) <= self.bars.peak) {
+            return;
+        }
         let (lowest, highest) = extremes(closes);
         let (a, b) = (equity(lowest), equity(highest));
         self.bars.push_range(lower(a, b), higher(a, b), |bars| {
@@ -236,14 +232,14 @@ impl Falls<'_> {
 /// Bounds, for each vector of trades, on the return of any of them at any close while one is held, in percent and before
 /// fees: the entries' prices are closes of those bars too.
 #[inline(always)]
-fn largest_moves(ranges: &Ranges, bars: &Bars, count: usize) -> [f64; VECTORS] {
-    let (mut lowest, mut highest) = ([1.0; VECTORS], [1.0; VECTORS]);
+fn largest_moves(ranges: &Ranges, bars: &Bars) -> [f64; VECTORS] {
+    let (mut first, mut last) = ([0; VECTORS], [0; VECTORS]);
     for (vector, at) in vectors().enumerate() {
-        if at < count {
-            let end = (at + LANES).min(count);
-            (lowest[vector], highest[vector]) = ranges.around(bars[at], bars[end] - 1);
-        }
+        first[vector] = bars[at];
+        // an unused slot has no bars
+        last[vector] = bars[at + LANES].max(bars[at] + 1) - 1;
     }
+    let (lowest, highest) = ranges.around_each(&first, &last);
     let mut largest = [0.0; VECTORS];
     for vector in 0..VECTORS {
         // the quotients and all that follows are as the marks compute them, so rounding cannot break the bound
@@ -275,7 +271,7 @@ mod tests {
                 let step = 1 + (i as u32 * 7_919) % longest;
                 bars[i + 1] = (bars[i] + step).min(39_935 + i as u32);
             }
-            let largest = largest_moves(&ranges, &bars, BATCH);
+            let largest = largest_moves(&ranges, &bars);
             for i in 0..BATCH {
                 let closes = &walk.closes()[bars[i] as usize..bars[i + 1] as usize];
                 for (sign, &close) in [1.0, -1.0]

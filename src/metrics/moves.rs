@@ -7,8 +7,13 @@
 //! relatively (one rounding in the move, three at most in its power, `m` additions in any order; Higham, *Accuracy and
 //! Stability of Numerical Algorithms*, 2002, section 4.2).
 
+// A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
+#![allow(clippy::inline_always)]
+
 use std::ops::Range;
 use std::sync::OnceLock;
+
+use super::batch;
 
 /// Bars a group; loose bars cost as much as whole groups at the usual 40 bars a trade.
 const GROUP: usize = 8;
@@ -79,7 +84,7 @@ pub(crate) struct Moves<'a> {
 
 impl<'a> Moves<'a> {
     pub(crate) fn new(closes: &'a [f64]) -> Self {
-        let (_, largest) = extremes(closes);
+        let (_, largest) = pulp::Arch::new().dispatch(Extremes(closes));
         // a power of two, so that scaling rounds nothing and fourth powers neither overflow nor vanish
         let per_unit = (-largest.log2().floor()).clamp(-1_000.0, 1_000.0).exp2();
         Self {
@@ -154,33 +159,21 @@ impl<'a> Moves<'a> {
     }
 }
 
-/// The lowest and the highest of some prices, eight at a time: one running minimum would wait for itself at each step.
+/// The lowest and the highest of some prices.
 pub(super) fn extremes(prices: &[f64]) -> (f64, f64) {
-    let (mut lowest, mut highest) = ([f64::INFINITY; 8], [f64::NEG_INFINITY; 8]);
-    let (chunks, rest) = prices.as_chunks::<8>();
-    for chunk in chunks {
-        for lane in 0..8 {
-            lowest[lane] = lower(chunk[lane], lowest[lane]);
-            highest[lane] = higher(chunk[lane], highest[lane]);
-        }
-    }
-    for (lane, &price) in rest.iter().enumerate() {
-        lowest[lane] = lower(price, lowest[lane]);
-        highest[lane] = higher(price, highest[lane]);
-    }
-    let lowest = lowest.into_iter().fold(f64::INFINITY, lower);
-    (lowest, highest.into_iter().fold(f64::NEG_INFINITY, higher))
+    batch::extremes(prices)
 }
 
-/// Without the care for NaN that `f64::min` takes: prices have none.
-#[inline]
-fn lower(a: f64, b: f64) -> f64 {
-    if a < b { a } else { b }
-}
+/// The same of a whole series, with the instructions that this machine has.
+struct Extremes<'a>(&'a [f64]);
 
-#[inline]
-fn higher(a: f64, b: f64) -> f64 {
-    if a > b { a } else { b }
+impl pulp::NullaryFnOnce for Extremes<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn call(self) -> (f64, f64) {
+        batch::extremes(self.0)
+    }
 }
 
 #[cfg(test)]

@@ -42,6 +42,40 @@ impl Ranges {
     }
 }
 
+impl Ranges {
+    /// The same for several runs.
+    #[inline(always)]
+    pub(super) fn around_each<const N: usize>(
+        &self,
+        first_bars: &[u32; N],
+        last_bars: &[u32; N],
+    ) -> ([f64; N], [f64; N]) {
+        let words = self.words as u32;
+        let (mut a, mut b, mut longest) = ([0; N], [0; N], 0);
+        for i in 0..N {
+            let (first, last) = (first_bars[i] / WORD as u32, last_bars[i] / WORD as u32);
+            // 1 or more: bars are ascending
+            let level = ((last + 1 - first) | 1).ilog2();
+            a[i] = level * words + first;
+            b[i] = (level * words + last + 1).wrapping_sub(1 << level);
+            longest = longest.max(level);
+        }
+        let (mut lowest, mut highest) = ([0.0; N], [f64::INFINITY; N]);
+        if longest as usize >= LEVELS {
+            for i in 0..N {
+                (lowest[i], highest[i]) = self.around(first_bars[i], last_bars[i]);
+            }
+            return (lowest, highest);
+        }
+        for i in 0..N {
+            let (a, b) = (a[i] as usize, b[i] as usize);
+            lowest[i] = lower(self.lowest[a], self.lowest[b]);
+            highest[i] = higher(self.highest[a], self.highest[b]);
+        }
+        (lowest, highest)
+    }
+}
+
 struct Make<'a>(&'a [f64]);
 
 impl pulp::NullaryFnOnce for Make<'_> {
@@ -50,18 +84,18 @@ impl pulp::NullaryFnOnce for Make<'_> {
     #[inline(always)]
     fn call(self) -> Ranges {
         let words = self.0.len().div_ceil(WORD);
-        let (mut lowest, mut highest) = (vec![0.0; LEVELS * words], vec![0.0; LEVELS * words]);
-        for (word, closes) in self.0.chunks(WORD).enumerate() {
-            (lowest[word], highest[word]) = extremes(closes);
+        let (mut lowest, mut highest) = (
+            Vec::with_capacity(LEVELS * words),
+            Vec::with_capacity(LEVELS * words),
+        );
+        for closes in self.0.chunks(WORD) {
+            let (low, high) = extremes(closes);
+            lowest.push(low);
+            highest.push(high);
         }
         for level in 1..LEVELS {
-            let half = 1 << (level - 1);
-            double(&mut lowest[(level - 1) * words..][..2 * words], half, lower);
-            double(
-                &mut highest[(level - 1) * words..][..2 * words],
-                half,
-                higher,
-            );
+            double(&mut lowest, words, level, lower);
+            double(&mut highest, words, level, higher);
         }
         Ranges {
             words,
@@ -71,16 +105,17 @@ impl pulp::NullaryFnOnce for Make<'_> {
     }
 }
 
-/// Makes a level from the one before it.
+/// Adds a level, from the one before it.
 #[inline(always)]
-fn double(levels: &mut [f64], half: usize, either: impl Fn(f64, f64) -> f64) {
-    let (before, runs) = levels.split_at_mut(levels.len() / 2);
-    let both = before.len().saturating_sub(half);
-    let second = &before[before.len() - both..];
-    for i in 0..both {
-        runs[i] = either(before[i], second[i]);
+fn double(runs: &mut Vec<f64>, words: usize, level: usize, either: impl Fn(f64, f64) -> f64) {
+    let half = 1 << (level - 1);
+    runs.extend_from_within((level - 1) * words..);
+    let (before, runs) = runs.split_at_mut(level * words);
+    let before = &before[(level - 1) * words..];
+    // runs that reach the end are whole already
+    for (run, second) in runs.iter_mut().zip(before.iter().skip(half)) {
+        *run = either(*run, *second);
     }
-    runs[both..].copy_from_slice(&before[both..]);
 }
 
 #[cfg(test)]
@@ -103,6 +138,8 @@ mod tests {
                 let words = first as usize / WORD..last as usize / WORD + 1;
                 let end = (words.end * WORD).min(20_000);
                 assert_eq!(range, extremes(&walk.closes()[words.start * WORD..end]));
+                let each = ranges.around_each(&[first, 0], &[last, 9_000]);
+                assert_eq!((each.0[0], each.1[0]), range);
                 found += 1;
             }
         }

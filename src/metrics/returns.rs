@@ -4,7 +4,7 @@
 //! to the trade that ends, if it comes before the fill, or else to the one that begins, unless it is a fill itself.
 #![allow(clippy::inline_always)]
 
-use super::batch::{BATCH, Bars, Column, Trades, total, vectors};
+use super::batch::{BATCH, Bars, Column, Fills, Trades, total};
 use super::moves::Powers;
 use super::steps::{PAIR, Steps};
 use super::timeline::Returns;
@@ -24,29 +24,46 @@ pub(super) struct Before {
     pub(super) fee: f64,
 }
 
-/// Closes around the fills of a batch but the last, which is the first of the next.
+/// Closes around the fills of a batch.
 #[derive(Debug)]
-struct Around {
+pub(super) struct Around {
+    pub(super) fills: Fills,
     /// Before the fill.
-    before: Column,
+    before: Fills,
     /// At the other end of the pair's other move.
-    other: Column,
+    other: Fills,
 }
 
 impl Around {
     #[inline(always)]
-    fn new(closes: &[f64], bars: &Bars) -> Self {
-        let (mut before, mut other) = ([0.0; BATCH], [0.0; BATCH]);
-        for i in 0..BATCH {
-            let bar = bars[i] as usize;
+    pub(super) fn new(closes: &[f64], bars: &Bars) -> Self {
+        let mut around = Self {
+            fills: [0.0; BATCH + 1],
+            before: [0.0; BATCH + 1],
+            other: [0.0; BATCH + 1],
+        };
+        for (i, &bar) in bars.iter().enumerate() {
+            let first = bar.wrapping_sub(2) as usize;
+            let near = closes.get(first..first + 4);
+            let near: &[f64; 4] = match near.and_then(|closes| closes.first_chunk()) {
+                Some(near) => near,
+                None => &near_end(closes, bar as usize),
+            };
+            around.fills[i] = near[2];
+            around.before[i] = near[1];
             // the pair is this bar and the next, or the one before and this: by arithmetic, since a branch would be
             // mispredicted for every second fill
-            let last = (bar + 1).wrapping_sub(3 * (bar % PAIR));
-            before[i] = closes[bar.saturating_sub(1)];
-            other[i] = closes[last.min(closes.len() - 1)];
+            around.other[i] = near[3 * (1 - bar as usize % PAIR)];
         }
-        Self { before, other }
+        around
     }
+}
+
+/// The two closes before a bar, its own, and the one after: without a move where there is no bar.
+#[cold]
+#[inline(never)]
+fn near_end(closes: &[f64], bar: usize) -> [f64; 4] {
+    std::array::from_fn(|i| closes[(bar + i).saturating_sub(2).min(closes.len() - 1)])
 }
 
 /// Returns on the bars of a pair.
@@ -88,14 +105,16 @@ pub(super) struct ReturnSums {
 }
 
 impl ReturnSums {
-    /// Adds the bars from each entry on, but for the pair of the last exit; hands back what that needs.
+    /// Adds the bars from each entry on, but for the pair of the last exit; hands back what that needs. Does a vector of
+    /// something else beside each vector of look-ups: what waits for itself there costs no time of its own.
     #[inline(always)]
     pub(super) fn add(
         &mut self,
         steps: &Steps<'_>,
         trades: &Trades<'_>,
-        before: Before,
-        fee: f64,
+        around: &Around,
+        (before, fee): (Before, f64),
+        beside: impl FnMut(usize),
     ) -> Before {
         let (bars, count) = (trades.bars, trades.count);
         let mut slopes = [before.slope; BATCH + 1];
@@ -106,7 +125,6 @@ impl ReturnSums {
             // a trade that opens on the last bar closes there too
             fees[count - 1] += 0.5 * fee;
         }
-        let around = Around::new(steps.moves.closes(), bars);
         let mut pairs = around.pairs(trades, before.bar, &slopes, steps.moves.per_unit(), &fees);
         pairs.fills[count..].fill(0.0);
         pairs.others[count..].fill(0.0);
@@ -117,7 +135,7 @@ impl ReturnSums {
             lanes.add(others);
         }
         self.lanes = lanes;
-        self.add_between(steps, bars, &slopes, count);
+        self.add_between(steps, trades, &slopes, beside);
         Before {
             bar: bars[count - 1],
             slope: slopes[count],
@@ -142,16 +160,18 @@ impl ReturnSums {
     fn add_between(
         &mut self,
         steps: &Steps<'_>,
-        bars: &Bars,
-        slopes: &[f64; BATCH + 1],
-        count: usize,
+        trades: &Trades<'_>,
+        slopes: &Fills,
+        mut beside: impl FnMut(usize),
     ) {
         let mut sums = self.pairs;
-        for at in vectors() {
+        for at in (0..trades.count).step_by(LANES) {
+            beside(at);
+            let (bars, count) = (trades.bars, trades.count - at);
             let bars: &[u32; LANES + 1] = bars[at..].first_chunk().expect("one more than slots");
             let slopes: &Lanes = slopes[at + 1..].first_chunk().expect("whole vectors");
             match steps.smooth_block(bars[0], bars[LANES]) {
-                Some(block) if at + LANES <= count => {
+                Some(block) if LANES <= count => {
                     for i in 0..LANES {
                         add_one(
                             &mut sums[i % 4],
@@ -160,7 +180,17 @@ impl ReturnSums {
                         );
                     }
                 }
-                _ => sums = add_across(steps, sums, bars, slopes, count.saturating_sub(at)),
+                // in several blocks, or in a rough one, or fewer than a vector
+                _ => {
+                    for i in 0..count.min(LANES) {
+                        let (first, last) = (bars[i], bars[i + 1]);
+                        let between = match steps.smooth_block(first, last) {
+                            Some(block) => block.between(first, last),
+                            None => steps.between(first, last),
+                        };
+                        add_one(&mut sums[i % 4], &between, slopes[i]);
+                    }
+                }
             }
         }
         self.pairs = sums;
@@ -193,7 +223,7 @@ impl Around {
         &self,
         trades: &Trades<'_>,
         earlier: u32,
-        slopes: &[f64; BATCH + 1],
+        slopes: &Fills,
         per_unit: f64,
         fees: &Column,
     ) -> Pairs {
@@ -237,23 +267,4 @@ fn add_one(sums: &mut Powers, between: &Powers, slope: f64) {
         fourths: square * square,
     };
     sums.add_product(&weights, between);
-}
-
-/// Adds trades that lie in several blocks, or in a rough one, or that are fewer than a vector.
-#[inline(never)]
-fn add_across(
-    steps: &Steps<'_>,
-    mut sums: [Powers; 4],
-    bars: &[u32; LANES + 1],
-    slopes: &Lanes,
-    count: usize,
-) -> [Powers; 4] {
-    for i in 0..count.min(LANES) {
-        add_one(
-            &mut sums[i % 4],
-            &steps.between(bars[i], bars[i + 1]),
-            slopes[i],
-        );
-    }
-    sums
 }

@@ -7,7 +7,13 @@ use crate::rules::{FeeFormula, Rules};
 /// Gross PnL in percent of the entry price, minus a fee; every engine's money comes from this line.
 #[inline]
 pub(crate) fn pnl_pct(sign: f64, entry: f64, exit: f64, fee_pct: f64) -> f64 {
-    sign * (exit / entry - 1.0) * 100.0 - fee_pct
+    pnl_of_ratio(sign, exit / entry, fee_pct)
+}
+
+/// The same from the ratio of the exit to the entry.
+#[inline]
+pub(crate) fn pnl_of_ratio(sign: f64, ratio: f64, fee_pct: f64) -> f64 {
+    sign * (ratio - 1.0) * 100.0 - fee_pct
 }
 
 /// The costs of one rule set, ready to apply.
