@@ -3,7 +3,7 @@
 use ndarray::{Array1, ArrayView1};
 
 use super::plan::{LONGEST, Plan};
-use super::{Expr, Filter, tile, window_sum};
+use super::{Expr, Filter, segments, window_sum};
 use crate::error::{Error, Result};
 
 impl Filter {
@@ -33,7 +33,7 @@ impl Filter {
         }
         let warm_up = self.warm_up();
         if warm_up < LONGEST {
-            tile::evaluate(
+            segments::evaluate(
                 pulp::Arch::new(),
                 &mut Plan::new(self.expr()),
                 warm_up,

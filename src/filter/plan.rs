@@ -4,7 +4,7 @@ use super::Expr;
 use super::group::{Group, Node, Vectors, load_group, store_group};
 use super::kernel::Kernel;
 use super::lanes::{LANES, Lanes, Row};
-use super::tile::OFFSET;
+use super::segments::OFFSET;
 use super::window::{Kind, Window};
 
 /// Longest window, in bars, that is evaluated in eight lanes; the lanes' memory grows with it.
@@ -28,7 +28,7 @@ pub(super) struct Plan {
     starts: Vec<usize>,
     /// The rows of the current group, by step.
     groups: Vec<Group>,
-    /// Groups since the tile's start.
+    /// Groups since the start.
     number: usize,
 }
 

@@ -13,7 +13,7 @@ use super::group::{Node, Vectors};
 use super::lanes::{LANES, Lanes, Plain};
 use super::plan::{Lone, Plan};
 
-/// Rows before the first bar of a tile. Groups so start six bars past a multiple of eight, where cache lines start in the
+/// Rows before the first bar. Groups so start six bars past a multiple of eight, where cache lines start in the
 /// usual large array: 16 bytes behind the start of a page, in which the allocator keeps its length.
 pub(super) const OFFSET: usize = 2;
 
@@ -104,11 +104,11 @@ fn run_node<L: Lanes, N: Node>(
 ) {
     let (head, values) = out.split_at_mut(warm_up.min(closes.len()));
     head.fill(f64::NAN);
-    run_tile(simd, node, warm_up, closes, values);
+    run_lanes(simd, node, warm_up, closes, values);
 }
 
-/// As many rows of a lane as wanted, from row `start` of its tile on: read where they lie, or with zeros before and past
-/// the series.
+/// So many rows from row `start` on, counted from the first lane's first: read where they lie, or with zeros before and
+/// past the series.
 fn rows_from(closes: &[f64], start: usize, rows: usize) -> Cow<'_, [f64]> {
     let first = start.saturating_sub(OFFSET);
     // a lane past the end computes what nobody reads
@@ -127,7 +127,7 @@ fn rows_from(closes: &[f64], start: usize, rows: usize) -> Cow<'_, [f64]> {
     copy.into()
 }
 
-/// Cuts a tile's outputs into the lanes' outputs.
+/// Cuts the outputs into the lanes' outputs.
 fn split(out: &mut [f64], segment: usize) -> [&mut [f64]; LANES] {
     let mut outs = out.chunks_mut(segment);
     std::array::from_fn(|_| outs.next().unwrap_or_default())
@@ -139,9 +139,9 @@ const WHOLE: usize = 3;
 /// The part whose values nobody asks for.
 const HISTORY: usize = 1;
 
-/// Computes one tile, whose lanes start a segment apart at the first of `closes`.
+/// Computes the values behind the warm-up, in lanes that start a segment apart.
 #[inline(always)]
-fn run_tile<L: Lanes, N: Node>(
+fn run_lanes<L: Lanes, N: Node>(
     simd: L,
     node: &mut N,
     warm_up: usize,
@@ -204,7 +204,7 @@ fn run_whole<'a, L: Lanes, N: Node>(
     }
 }
 
-/// Computes the groups from row `row` of a tile on, and stores those of their values that have a place: none before row
+/// Computes the groups from a lane's row `row` on, and stores those of their values that have a place: none before row
 /// `skipped`, and none past a lane's output.
 #[inline(always)]
 fn run_part<'a, L: Lanes, N: Node>(
