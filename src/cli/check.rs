@@ -129,28 +129,7 @@ fn last_bar(out: &mut dyn Write, series: &SeriesReport, path: &Path) -> Outcome 
 
 fn verdict(args: &Args, out: &mut dyn Write, report: &FileReport) -> Outcome {
     if !args.json {
-        for warning in report.series.iter().flat_map(SeriesReport::warnings) {
-            writeln!(out, "warning: {warning}")?;
-        }
-        let left_out = report
-            .series
-            .as_ref()
-            .map_or(0, |series| report.rows - series.bars);
-        if left_out > 0 && report.series.as_ref().is_some_and(|series| series.gaps > 0) {
-            let rows = counted(left_out as u64, "row");
-            writeln!(
-                out,
-                "note: {rows} with faults left out, which may be what is missing"
-            )?;
-        }
-        for fault in &report.faults {
-            let (count, kind) = (grouped(fault.count as u64), fault.kind.describe());
-            let (line, reason, unit) = (fault.first_line, &fault.first_reason, report.unit);
-            writeln!(
-                out,
-                "fault: {kind}: {count}, the first on {unit} {line}: {reason}"
-            )?;
-        }
+        print_faults(out, report)?;
     }
     let faults: usize = report.faults.iter().map(|fault| fault.count).sum();
     if faults > 0 {
@@ -166,6 +145,31 @@ fn verdict(args: &Args, out: &mut dyn Write, report: &FileReport) -> Outcome {
             "{} has no rows",
             args.file.display()
         )));
+    }
+    Ok(())
+}
+
+fn print_faults(out: &mut dyn Write, report: &FileReport) -> Outcome {
+    if let Some(series) = &report.series {
+        for warning in series.warnings() {
+            writeln!(out, "warning: {warning}")?;
+        }
+        let left_out = report.rows - series.bars;
+        if left_out > 0 && series.gaps > 0 {
+            let rows = counted(left_out as u64, "row");
+            writeln!(
+                out,
+                "note: {rows} with faults left out, which may be what is missing"
+            )?;
+        }
+    }
+    for fault in &report.faults {
+        let (count, kind) = (grouped(fault.count as u64), fault.kind.describe());
+        let (line, reason, unit) = (fault.first_line, &fault.first_reason, report.unit);
+        writeln!(
+            out,
+            "fault: {kind}: {count}, the first on {unit} {line}: {reason}"
+        )?;
     }
     Ok(())
 }

@@ -216,9 +216,9 @@ fn write_json(mut file: OutFile, rungs: &[Rung]) -> Outcome {
 
 fn draw(folder: &Path, rungs: &[Rung], grid: &Grid, series: &Series) -> Outcome {
     let note = format!(
-        "{} combinations on {} bars of the random walk; every engine's trades equal to M0's",
-        grid.combinations(),
-        grouped(series.bars() as u64)
+        "{} on {} of the random walk; every engine's trades equal to M0's",
+        counted(grid.combinations() as u64, "combination"),
+        counted(series.bars() as u64, "bar")
     );
     let bar = |rung: &Rung| plot::Rung {
         name: format!(
@@ -254,18 +254,7 @@ fn print(out: &mut dyn Write, rungs: &[Rung], grid: &Grid, series: &Series) -> O
             (if rung.strict { "equal" } else { "differs" }).to_owned(),
         ]);
     }
-    let trades = rungs.first().map_or(0, |rung| rung.trades_compared);
-    writeln!(
-        out,
-        "{FAST} x {SLOW}: {} combinations on {} bars of the random walk, seed 42",
-        grid.combinations(),
-        grouped(series.bars() as u64)
-    )?;
-    writeln!(
-        out,
-        "{} of each engine compared with m0 before timing\n",
-        counted(trades, "trade")
-    )?;
+    print_head(out, rungs, grid, series)?;
     table.print(out)?;
     if rungs.iter().any(|rung| rung.extrapolated) {
         writeln!(
@@ -273,6 +262,22 @@ fn print(out: &mut dyn Write, rungs: &[Rung], grid: &Grid, series: &Series) -> O
             "\n* extrapolated from {SAMPLE} combinations spread over the grid"
         )?;
     }
+    Ok(())
+}
+
+fn print_head(out: &mut dyn Write, rungs: &[Rung], grid: &Grid, series: &Series) -> Outcome {
+    let trades = rungs.first().map_or(0, |rung| rung.trades_compared);
+    writeln!(
+        out,
+        "{FAST} x {SLOW}: {} on {} bars of the random walk, seed 42",
+        counted(grid.combinations() as u64, "combination"),
+        grouped(series.bars() as u64)
+    )?;
+    writeln!(
+        out,
+        "{} of each engine compared with m0 before timing\n",
+        counted(trades, "trade")
+    )?;
     Ok(())
 }
 

@@ -76,14 +76,7 @@ fn limit(text: &str) -> Result<f64, String> {
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let grid = Grid::parse(&args.fast, &args.slow)?;
     let rules = Rules::default().with_fee_pct(args.fee_pct)?;
-    let candidates: Vec<Candidate> = if args.engine.is_empty() {
-        Candidate::all()
-    } else {
-        let names = args.engine.iter();
-        names
-            .map(|name| Candidate::by_name(name.trim()))
-            .collect::<Outcome<_>>()?
-    };
+    let candidates = candidates(&args.engine)?;
     if args.csv.is_some() && candidates.len() > 1 {
         let reason = "--csv holds the report of one engine: name it with --engine";
         return Err(Failure::Usage(reason.to_owned()));
@@ -115,6 +108,14 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         return refuse_broken(&reports);
     }
     Ok(())
+}
+
+fn candidates(names: &[String]) -> Outcome<Vec<Candidate>> {
+    if names.is_empty() {
+        return Ok(Candidate::all());
+    }
+    let names = names.iter();
+    names.map(|name| Candidate::by_name(name.trim())).collect()
 }
 
 fn refuse_broken(reports: &[ParityReport]) -> Outcome {

@@ -1,13 +1,14 @@
 //! The option `--plot`: pictures of what a command found, as SVG and PNG.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crosscheck::equivalence::measure;
 pub(crate) use crosscheck::plot::Rung;
 use crosscheck::plot::{self, Curve, ErrorCurve};
 use crosscheck::{
-    Backend, Evaluation, Filter, Formula, Grid, Metric, Precision, Rules, Series, Sweep, equity,
-    random_walk,
+    Backend, Evaluation, Filter, Formula, Grid, Metric, Precision, Rules, Series, Sweep, Trade,
+    equity, random_walk,
 };
 
 use super::number::{counted, grouped};
@@ -96,14 +97,7 @@ pub(crate) fn sweep(
     each(folder, "heatmap", |path| {
         plot::heatmap(sweep, title, value, path)
     })?;
-    let best: Vec<_> = sweep
-        .rank(metric)
-        .into_iter()
-        .filter(|&combination| sweep.rows[combination].totals.trades > 0)
-        .take(BEST)
-        .map(|combination| grid.combination(combination))
-        .map(|(fast, slow)| (fast.clone(), slow.clone()))
-        .collect();
+    let best = best(grid, sweep, metric);
     if best.is_empty() {
         return Ok(()); // nothing traded: the heatmap says all there is
     }
@@ -119,14 +113,30 @@ pub(crate) fn sweep(
     };
     let curves: Vec<_> = trades.iter().enumerate().map(curve).collect();
     each(folder, "equity", |path| plot::equity(&curves, path))?;
-    let shown = &trades[0][trades[0].len().saturating_sub(TRADES)..];
-    let first = shown.first().map_or(0, |trade| trade.entry_bar as usize);
-    let bars = first
-        .saturating_sub(10)
-        .min(series.bars().saturating_sub(2))..series.bars();
+    let bars = window(series, &trades[0]);
     each(folder, "price", |path| {
         plot::price(series, best.combination(0), &trades[0], bars.clone(), path)
     })
+}
+
+/// The best combinations that traded.
+fn best(grid: &Grid, sweep: &Sweep, metric: Metric) -> Vec<(Filter, Filter)> {
+    sweep
+        .rank(metric)
+        .into_iter()
+        .filter(|&combination| sweep.rows[combination].totals.trades > 0)
+        .take(BEST)
+        .map(|combination| grid.combination(combination))
+        .map(|(fast, slow)| (fast.clone(), slow.clone()))
+        .collect()
+}
+
+/// The bars of the last trades, two at least.
+fn window(series: &Series, trades: &[Trade]) -> Range<usize> {
+    let shown = &trades[trades.len().saturating_sub(TRADES)..];
+    let first = shown.first().map_or(0, |trade| trade.entry_bar as usize);
+    let last = series.bars().saturating_sub(2);
+    first.saturating_sub(10).min(last)..series.bars()
 }
 
 /// Draws the speed ladder.

@@ -9,7 +9,7 @@ use crosscheck::{
 };
 use serde::Serialize;
 
-use super::number::grouped;
+use super::number::{counted, grouped};
 use super::output::OutFile;
 use super::parity::{broken, short};
 use super::plot::{self, PlotArgs};
@@ -111,10 +111,10 @@ fn table(bars: usize, fast: &str, slow: &str, out: &mut dyn Write) -> Outcome<Ve
         .collect::<Outcome<_>>()?;
     writeln!(
         out,
-        "\n{} bars of the random walk from 30,000, seed 42; {} combinations {fast} x {slow}: {} trades by exact decisions",
-        grouped(bars as u64),
-        grid.combinations(),
-        grouped(rows[0].reference_trades),
+        "\n{} of the random walk from 30,000, seed 42; {} {fast} x {slow}: {} by exact decisions",
+        counted(bars as u64, "bar"),
+        counted(grid.combinations() as u64, "combination"),
+        counted(rows[0].reference_trades, "trade"),
     )?;
     print(out, &rows, &filters)?;
     Ok(rows)

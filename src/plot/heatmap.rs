@@ -1,5 +1,6 @@
 //! A metric over the grid: one cell a combination.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use plotters::prelude::*;
@@ -44,37 +45,7 @@ pub fn heatmap(
             "the sweep has no rows, so there is nothing to draw",
         ));
     }
-    let fast = Axis::of(sweep.rows.iter().map(|row| row.fast.as_str()));
-    let slow = Axis::of(sweep.rows.iter().map(|row| row.slow.as_str()));
-    let cell = |row: &SweepRow| Cell {
-        column: fast.position(&row.fast),
-        row: slow.position(&row.slow),
-        value: value(row),
-    };
-    let cells: Vec<Cell> = sweep.rows.iter().map(cell).collect();
-    let best = highest(&cells);
-    let note = best.map_or("no finite value".to_owned(), |best| {
-        let row = &sweep.rows[best];
-        format!(
-            "highest: {} over {}, {}",
-            row.fast,
-            row.slow,
-            number(cells[best].value)
-        )
-    });
-    let range = extent(cells.iter().map(|cell| cell.value)).unwrap_or((0.0, 1.0));
-    save(
-        &Heatmap {
-            title,
-            note,
-            fast,
-            slow,
-            cells,
-            best,
-            range,
-        },
-        path,
-    )
+    save(&Heatmap::of(sweep, title, value), path)
 }
 
 /// Index of the highest finite value, the first where several are equal.
@@ -102,39 +73,40 @@ struct Cell {
 
 /// The distinct filters of one side, in the order of the grid, and how to label them.
 struct Axis {
-    names: Vec<String>,
+    positions: HashMap<String, usize>,
     title: String,
     labels: Vec<String>,
 }
 
 impl Axis {
     fn of<'a>(rows: impl Iterator<Item = &'a str>) -> Self {
-        let mut names: Vec<String> = Vec::new();
+        let (mut names, mut positions) = (Vec::new(), HashMap::new());
         for name in rows {
-            if !names.iter().any(|known| known == name) {
-                names.push(name.to_owned());
+            if !positions.contains_key(name) {
+                positions.insert(name.to_owned(), names.len());
+                names.push(name);
             }
         }
         let parts: Option<Vec<_>> = names.iter().map(|name| name.split_once(':')).collect();
-        match parts {
-            Some(parts) if parts.iter().all(|part| part.0 == parts[0].0) => Self {
-                title: format!("{} period, bars", parts[0].0),
-                labels: parts.iter().map(|part| part.1.to_owned()).collect(),
-                names,
-            },
-            _ => Self {
-                title: "filter".to_owned(),
-                labels: names.clone(),
-                names,
-            },
+        let (title, labels) = match parts {
+            Some(parts) if parts.iter().all(|part| part.0 == parts[0].0) => (
+                format!("{} period, bars", parts[0].0),
+                parts.iter().map(|part| part.1.to_owned()).collect(),
+            ),
+            _ => (
+                "filter".to_owned(),
+                names.iter().map(ToString::to_string).collect(),
+            ),
+        };
+        Self {
+            positions,
+            title,
+            labels,
         }
     }
 
     fn position(&self, name: &str) -> usize {
-        self.names
-            .iter()
-            .position(|known| known == name)
-            .unwrap_or_default()
+        self.positions.get(name).copied().unwrap_or_default()
     }
 }
 
@@ -168,10 +140,37 @@ impl Picture for Heatmap<'_> {
     }
 }
 
-impl Heatmap<'_> {
+impl<'a> Heatmap<'a> {
+    fn of(sweep: &Sweep, title: &'a str, value: impl Fn(&SweepRow) -> f64) -> Self {
+        let fast = Axis::of(sweep.rows.iter().map(|row| row.fast.as_str()));
+        let slow = Axis::of(sweep.rows.iter().map(|row| row.slow.as_str()));
+        let cell = |row: &SweepRow| Cell {
+            column: fast.position(&row.fast),
+            row: slow.position(&row.slow),
+            value: value(row),
+        };
+        let cells: Vec<Cell> = sweep.rows.iter().map(cell).collect();
+        let best = highest(&cells);
+        let note = best.map_or("no finite value".to_owned(), |best| {
+            let row = &sweep.rows[best];
+            let value = number(cells[best].value);
+            format!("highest: {} over {}, {value}", row.fast, row.slow)
+        });
+        let range = extent(cells.iter().map(|cell| cell.value)).unwrap_or((0.0, 1.0));
+        Self {
+            title,
+            note,
+            fast,
+            slow,
+            cells,
+            best,
+            range,
+        }
+    }
+
     fn corners(&self, cell: &Cell) -> [(i32, i32); 2] {
         let (left, top, right, bottom) = FRAME;
-        let (columns, rows) = (self.fast.names.len() as i32, self.slow.names.len() as i32);
+        let (columns, rows) = (self.fast.labels.len() as i32, self.slow.labels.len() as i32);
         let x = |column: i32| left + (right - left) * column / columns;
         let y = |row: i32| bottom - (bottom - top) * row / rows;
         let (column, row) = (cell.column as i32, cell.row as i32);
@@ -216,37 +215,7 @@ impl Heatmap<'_> {
 
     fn draw_labels<DB: DrawingBackend>(&self, sheet: &Area<DB>) -> Drawn<DB> {
         let (left, top, right, bottom) = FRAME;
-        let longest = self
-            .fast
-            .labels
-            .iter()
-            .map(|label| label.chars().count())
-            .max()
-            .unwrap_or(1);
-        let step = spacing(
-            self.fast.labels.len(),
-            right - left,
-            9 * longest as i32 + 12,
-        );
-        let below = text(14, TEXT, HPos::Center, VPos::Top);
-        for (column, label) in self.fast.labels.iter().enumerate().step_by(step) {
-            let [(from, _), (to, _)] = self.corners(&Cell {
-                column,
-                row: 0,
-                value: 0.0,
-            });
-            sheet.draw_text(label, &below, (i32::midpoint(from, to), bottom + 8))?;
-        }
-        let step = spacing(self.slow.labels.len(), bottom - top, 20);
-        let beside = text(14, TEXT, HPos::Right, VPos::Center);
-        for (row, label) in self.slow.labels.iter().enumerate().step_by(step) {
-            let [(_, from), (_, to)] = self.corners(&Cell {
-                column: 0,
-                row,
-                value: 0.0,
-            });
-            sheet.draw_text(label, &beside, (left - 8, i32::midpoint(from, to)))?;
-        }
+        self.draw_periods(sheet)?;
         let title = format!("fast: {}", self.fast.title);
         let middle = (i32::midpoint(left, right), bottom + 34);
         sheet.draw_text(&title, &text(16, TEXT, HPos::Center, VPos::Top), middle)?;
@@ -254,6 +223,31 @@ impl Heatmap<'_> {
         upright.font = upright.font.transform(FontTransform::Rotate270);
         let title = format!("slow: {}", self.slow.title);
         sheet.draw_text(&title, &upright, (20, i32::midpoint(top, bottom)))
+    }
+
+    fn draw_periods<DB: DrawingBackend>(&self, sheet: &Area<DB>) -> Drawn<DB> {
+        let (left, top, right, bottom) = FRAME;
+        let at = |column, row| {
+            let value = 0.0;
+            self.corners(&Cell { column, row, value })
+        };
+        let labels = &self.fast.labels;
+        let longest = labels.iter().map(|label| label.chars().count()).max();
+        let width = 9 * longest.unwrap_or(1) as i32 + 12;
+        let step = spacing(labels.len(), right - left, width);
+        let below = text(14, TEXT, HPos::Center, VPos::Top);
+        for (column, label) in labels.iter().enumerate().step_by(step) {
+            let [(from, _), (to, _)] = at(column, 0);
+            sheet.draw_text(label, &below, (i32::midpoint(from, to), bottom + 8))?;
+        }
+        let labels = &self.slow.labels;
+        let step = spacing(labels.len(), bottom - top, 20);
+        let beside = text(14, TEXT, HPos::Right, VPos::Center);
+        for (row, label) in labels.iter().enumerate().step_by(step) {
+            let [(_, from), (_, to)] = at(0, row);
+            sheet.draw_text(label, &beside, (left - 8, i32::midpoint(from, to)))?;
+        }
+        Ok(())
     }
 
     fn draw_scale<DB: DrawingBackend>(&self, sheet: &Area<DB>) -> Drawn<DB> {

@@ -128,10 +128,11 @@ fn larger(
         if TOO_SLOW.contains(&engine.name()) {
             continue;
         }
-        let trades = require_equal(&reference, backend, &series, &grid)?;
-        let times = match engine.name() {
-            "m2" => m2,
-            _ => time(backend, &series, &grid, budget)?,
+        let (trades, times) = if engine.name() == "m2" {
+            (m2.trades, m2)
+        } else {
+            let trades = require_equal(&reference, backend, &series, &grid)?;
+            (trades, time(backend, &series, &grid, budget)?)
         };
         let rung = Rung::new(engine, &series, &grid, trades, times);
         row(table, (fast, slow), &rung, Some(m2.best));
@@ -162,7 +163,7 @@ fn head(args: &Args, engines: &[Engine]) -> String {
 }
 
 fn row(table: &mut String, (fast, slow): (&str, &str), rung: &Rung, m2: Option<f64>) {
-    let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
+    let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), three);
     let decisions = rung.bars as f64 * rung.combinations as f64;
     let cells: [String; COLUMNS.len()] = [
         format!(
@@ -173,16 +174,29 @@ fn row(table: &mut String, (fast, slow): (&str, &str), rung: &Rung, m2: Option<f
         grouped(rung.trades_compared),
         rung.engine.to_uppercase(),
         rung.threads.to_string(),
-        format!("{:.2}", 1e3 * rung.seconds),
-        format!("{:.2}", 1e3 * rung.median_seconds),
+        three(1e3 * rung.seconds),
+        three(1e3 * rung.median_seconds),
         rung.runs.to_string(),
         grouped(rung.combinations_per_s.round() as u64),
-        format!("{:.3}", 1e9 * rung.seconds / decisions),
+        three(1e9 * rung.seconds / decisions),
         ratio(rung.ratio_to_m0),
         ratio(m2.map(|m2| m2 / rung.seconds)),
-        format!("{:.1e}", rung.open_share),
+        three(rung.open_share),
     ];
     let _ = writeln!(table, "| {} |", cells.join(" | "));
+}
+
+/// Three digits, and as many places as that takes; an exponent where there would be many.
+fn three(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let places = 2 - value.abs().log10().floor() as i32;
+    match places {
+        ..=0 => grouped(value.round() as u64),
+        1..=5 => format!("{value:.0$}", places as usize),
+        _ => format!("{value:.1e}"),
+    }
 }
 
 /// The processor by its name, where the system tells it, and how many cores there are.
@@ -208,6 +222,21 @@ fn machine() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn figures_have_three_digits() {
+        for (value, text) in [
+            (0.0, "0"),
+            (2545.17, "2,545"),
+            (605.37, "605"),
+            (15.22, "15.2"),
+            (1.849, "1.85"),
+            (0.0016502, "0.00165"),
+            (4.41e-6, "4.4e-6"),
+        ] {
+            assert_eq!(three(value), text);
+        }
+    }
 
     #[test]
     fn pages_without_both_marks_in_order_are_refused() {

@@ -38,6 +38,7 @@ pub(super) struct Times {
     pub(super) best: f64,
     pub(super) median: f64,
     pub(super) runs: usize,
+    pub(super) trades: u64,
     /// Share of the decisions that the engine's bound left open.
     pub(super) open_share: f64,
 }
@@ -51,7 +52,7 @@ pub(super) fn time(
 ) -> Outcome<Times> {
     let rules = Rules::default();
     let first = backend.sweep(series, grid, &rules)?;
-    let open_share = first.diagnostics.undecided_share();
+    let (trades, open_share) = (first.trades(), first.diagnostics.undecided_share());
     let (mut seconds, begun) = (Vec::new(), Instant::now());
     while !budget.is_spent(seconds.len(), begun) {
         let start = Instant::now();
@@ -65,6 +66,7 @@ pub(super) fn time(
         best,
         median,
         runs,
+        trades,
         open_share,
     })
 }
