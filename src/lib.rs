@@ -31,8 +31,8 @@
 //! | --- | --- | --- | --- |
 //! | M0 | [`Naive`] | 1 | each combination from the definition: the code to check first |
 //! | M1 | [`Vectorized`] | 13 | whole-array `ndarray` operations |
-//! | M2 | [`Sequential`] | 590 | one thread, every shared average once: the choice inside your own parallel loop |
-//! | M4 | [`Pool`] | 800 | M2 over a rayon pool: the choice for one sweep on one machine |
+//! | M2 | [`Sequential`] | 600 | one thread, every shared average once: the choice inside your own parallel loop |
+//! | M4 | [`Pool`] | 1,070 | M2 over a rayon pool: the choice for one sweep on one machine |
 //! | M5 | `Gpu` | the device's | fp32 kernels through wgpu, feature `gpu`; exact trades all the same |
 //!
 //! (Speeds are rounded from one `crosscheck ladder`: 80 combinations on 150,000 bars, two cores. M3 was plain threads in

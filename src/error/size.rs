@@ -41,3 +41,14 @@ pub(super) fn percent(pnl_pct: f64) -> String {
     }
     format!("PnL {} %", plain(pnl_pct))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_that_is_no_number_is_not_printed_as_one() {
+        assert_eq!(percent(f64::INFINITY), "PnL inf %");
+        assert!(percent(f64::NAN).contains("undefined, infinite gains less infinite losses"));
+    }
+}
