@@ -1,4 +1,4 @@
-//! The meter of the default rules, sixty-four trades at a time: the hot path of a sweep with metrics.
+//! The meter of the default rules, thirty-two trades at a time: the hot path of a sweep with metrics.
 //!
 //! Always in the market, each trade ends where the next begins, so a batch of crossovers is a batch of trades. Crossovers
 //! wait until a batch is full: the results depend on the number of a trade alone, not on how an engine hands them over.

@@ -1,4 +1,4 @@
-//! Sixty-four trades of an always-in combination side by side: prices are looked up, all arithmetic is on columns, and each
+//! Thirty-two trades of an always-in combination side by side: prices are looked up, all arithmetic is on columns, and each
 //! lane has sums of its own, so that nothing but the sum of the PnL waits for the trade before.
 // A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
 #![allow(clippy::inline_always)]
@@ -8,7 +8,7 @@ use crate::crossover::Side;
 use crate::trade::pnl_of_ratio;
 
 /// Trades at a time; even, so that a slot always faces the same side.
-pub(super) const BATCH: usize = 64;
+pub(super) const BATCH: usize = 32;
 pub(super) type Column = [f64; BATCH];
 /// The entry of the first trade, and the exits: each the entry of the next.
 pub(super) type Bars = [u32; BATCH + 1];

@@ -5,12 +5,16 @@
 //! at each close. A bar on which one trade ends and the next begins has one return, made of both.
 //!
 //! Between those bars an additive return is the close's move times a constant, so their powers come from [`Moves`].
-//! A compounded short has no such constant: its bars are walked one by one.
+//! A compounded short has no such constant: its bars are walked, eight side by side.
+// A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
+#![allow(clippy::inline_always)]
 
 use std::ops::Range;
 
+use super::batch::{self, total};
 use super::drawdown::Drawdown;
 use super::moves::{Moves, Powers, extremes};
+use super::returns::{LANES, Lanes};
 use crate::crossover::Side;
 use crate::rules::{Compounding, Rules};
 use crate::trade::{Costs, Trade};
@@ -68,8 +72,11 @@ pub(super) struct Timeline<'a> {
     settled: f64,
     pending: Option<Pending>,
     pub(super) returns: Returns,
+    /// Those of the bars that are walked, one a lane: sum, squares, squares of the negative ones, cubes, fourths.
+    walked: [Lanes; 5],
     pub(super) drawdown: Drawdown,
     pub(super) closed: Drawdown,
+    arch: pulp::Arch,
 }
 
 impl<'a> Timeline<'a> {
@@ -81,8 +88,10 @@ impl<'a> Timeline<'a> {
             settled: 1.0,
             pending: None,
             returns: Returns::default(),
+            walked: [[0.0; LANES]; 5],
             drawdown: Drawdown::new(1.0),
             closed: Drawdown::new(1.0),
+            arch: pulp::Arch::new(),
         }
     }
 
@@ -120,6 +129,12 @@ impl<'a> Timeline<'a> {
         if let Some(pending) = self.pending.take() {
             self.complete(pending, 0.0, self.settled);
         }
+        let [sum, squares, downside, cubes, fourths] = self.walked.map(|lanes| total(&lanes));
+        self.returns.sum += sum;
+        self.returns.squares += squares;
+        self.returns.downside += downside;
+        self.returns.cubes += cubes;
+        self.returns.fourths += fourths;
         if !self.compounds {
             // additive returns telescope: the bars in between were never added up
             self.returns.sum = pnl;
@@ -194,14 +209,14 @@ impl<'a> Timeline<'a> {
         }
     }
 
+    /// The bars of a range, which is not at the start, from their closes and the one before them.
     fn walk(&mut self, trade: &Trade, bars: Range<usize>) {
-        let mut before = self.equity(self.mark(trade, self.moves.closes()[bars.start - 1]));
-        for &close in &self.moves.closes()[bars] {
-            let equity = self.equity(self.mark(trade, close));
-            self.returns.push(equity / before - 1.0);
-            self.drawdown.push(equity);
-            before = equity;
-        }
+        let closes = &self.moves.closes()[bars.start - 1..bars.end];
+        self.arch.dispatch(Walk {
+            timeline: self,
+            trade,
+            closes,
+        });
     }
 
     fn complete(&mut self, pending: Pending, mark: f64, equity: f64) {
@@ -230,5 +245,72 @@ impl<'a> Timeline<'a> {
         } else {
             self.settled + pnl
         }
+    }
+}
+
+/// Bars of a trade that are walked side by side.
+const WALK: usize = 8 * LANES;
+
+/// The bars of a compounding position, whose returns depend on how far each is from the entry.
+struct Walk<'w, 'a> {
+    timeline: &'w mut Timeline<'a>,
+    trade: &'w Trade,
+    /// Of the bars, and the one before them.
+    closes: &'w [f64],
+}
+
+impl pulp::NullaryFnOnce for Walk<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let mut closes = self.closes;
+        while closes.len() > 1 {
+            let count = (closes.len() - 1).min(WALK);
+            self.timeline.walk_some(self.trade, &closes[..=count]);
+            closes = &closes[count..];
+        }
+    }
+}
+
+impl Timeline<'_> {
+    /// Walks up to [`WALK`] bars.
+    #[inline(always)]
+    fn walk_some(&mut self, trade: &Trade, closes: &[f64]) {
+        let count = closes.len() - 1;
+        // the slots up to a whole vector repeat the last close: returns of 0
+        let slots = count.next_multiple_of(LANES) + 1;
+        let mut equity = [closes[count]; WALK + 1];
+        equity[..=count].copy_from_slice(closes);
+        let equity = &mut equity[..slots];
+        let (sign, settled) = (trade.side.sign(), self.settled);
+        self.costs.mark_each(sign, trade.entry_price, equity);
+        for equity in &mut *equity {
+            let grown = settled * (1.0 + *equity / 100.0);
+            *equity = if grown > 0.0 { grown } else { 0.0 };
+        }
+        let mut sums = self.walked;
+        let (before, after) = (
+            equity.as_chunks::<LANES>().0,
+            equity[1..].as_chunks::<LANES>().0,
+        );
+        for (before, after) in before.iter().zip(after) {
+            for lane in 0..LANES {
+                let value = after[lane] / before[lane] - 1.0;
+                let square = value * value;
+                sums[0][lane] += value;
+                sums[1][lane] += square;
+                sums[2][lane] += if value < 0.0 { square } else { 0.0 };
+                sums[3][lane] += square * value;
+                sums[4][lane] += square * square;
+            }
+        }
+        self.walked = sums;
+        let (lowest, highest) = batch::extremes(&equity[1..]);
+        self.drawdown.push_range(lowest, highest, |drawdown| {
+            for &equity in &equity[1..] {
+                drawdown.push(equity);
+            }
+        });
     }
 }
