@@ -115,10 +115,8 @@ pub trait Backend: Send + Sync {
     ) -> Result<Sweep> {
         let question = Question::new(series, grid)?;
         rules.check(series)?;
-        let market = Market::new(series, rules, series.bars());
-        let moves = Moves::new(series.closes());
         if rules.is_plain() {
-            let steps = set.periods_per_year().map(|_| Steps::new(&moves));
+            let steps = set.periods_per_year().map(|_| Steps::new(series.closes()));
             let meter = || AlwaysIn::new(series.closes(), steps.as_ref(), rules, set);
             let (meters, diagnostics) = collect(self, &question, meter)?;
             let finish = |meter: AlwaysIn<'_>| {
@@ -128,6 +126,8 @@ pub trait Backend: Send + Sync {
             let results = meters.into_iter().map(finish);
             return Sweep::measured(grid, results, diagnostics).checked(series);
         }
+        let market = Market::new(series, rules, series.bars());
+        let moves = Moves::new(series.closes());
         let meter = || {
             let meter = Meter::new(&moves, rules, set, series.bars());
             TradeBuilder::new(market, rules, meter)

@@ -245,14 +245,12 @@ impl CrossoverSink for AlwaysIn<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::moves::Moves;
     use super::*;
 
     #[test]
     fn results_do_not_depend_on_how_crossovers_are_handed_over() {
         let walk = crate::random_walk(6_000, 5).unwrap();
-        let (moves, rules) = (Moves::new(walk.closes()), Rules::published());
-        let steps = Steps::new(&moves);
+        let (steps, rules) = (Steps::new(walk.closes()), Rules::published());
         let set = MetricSet::all(252.0).unwrap();
         let mut state = 3_u64;
         let mut bars: Vec<u32> = (1..6_000)
@@ -289,8 +287,7 @@ mod tests {
     #[test]
     fn results_do_not_depend_on_the_instructions() {
         let walk = crate::random_walk(30_000, 8).unwrap();
-        let moves = Moves::new(walk.closes());
-        let steps = Steps::new(&moves);
+        let steps = Steps::new(walk.closes());
         let set = MetricSet::all(252.0).unwrap();
         let mut archs = vec![pulp::Arch::Scalar];
         #[cfg(target_arch = "x86_64")]

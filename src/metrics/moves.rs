@@ -84,9 +84,14 @@ pub(crate) struct Moves<'a> {
 
 impl<'a> Moves<'a> {
     pub(crate) fn new(closes: &'a [f64]) -> Self {
-        let (_, largest) = pulp::Arch::new().dispatch(Extremes(closes));
+        let (_, highest) = pulp::Arch::new().dispatch(Extremes(closes));
+        Self::with_highest(closes, highest)
+    }
+
+    /// The same where the highest close is known.
+    pub(super) fn with_highest(closes: &'a [f64], highest: f64) -> Self {
         // a power of two, so that scaling rounds nothing and fourth powers neither overflow nor vanish
-        let per_unit = (-largest.log2().floor()).clamp(-1_000.0, 1_000.0).exp2();
+        let per_unit = (-highest.log2().floor()).clamp(-1_000.0, 1_000.0).exp2();
         Self {
             closes,
             groups: OnceLock::new(),

@@ -22,6 +22,11 @@ impl Ranges {
         pulp::Arch::new().dispatch(Make(closes))
     }
 
+    /// The highest close of all.
+    pub(super) fn highest(&self) -> f64 {
+        self.highest[..self.words].iter().copied().fold(0.0, higher)
+    }
+
     /// Bounds on the closes from one bar up to and with another, those of the words around them; none that hold anything
     /// back for runs that are longer than those of the table.
     #[inline(always)]

@@ -35,7 +35,7 @@ static SPARE: Mutex<Vec<Box<Sums>>> = Mutex::new(Vec::new());
 /// Tables of one series.
 #[derive(Debug)]
 pub(crate) struct Steps<'a> {
-    pub(super) moves: &'a Moves<'a>,
+    pub(super) moves: Moves<'a>,
     pub(super) ranges: Ranges,
     blocks: Vec<OnceLock<Block>>,
 }
@@ -48,11 +48,12 @@ pub(super) struct Block {
 }
 
 impl<'a> Steps<'a> {
-    pub(crate) fn new(moves: &'a Moves<'a>) -> Self {
-        let blocks = moves.closes().len().div_ceil(BARS);
+    pub(crate) fn new(closes: &'a [f64]) -> Self {
+        let ranges = Ranges::new(closes);
+        let blocks = closes.len().div_ceil(BARS);
         Self {
-            moves,
-            ranges: Ranges::new(moves.closes()),
+            moves: Moves::with_highest(closes, ranges.highest()),
+            ranges,
             blocks: (0..blocks).map(|_| OnceLock::new()).collect(),
         }
     }
@@ -262,7 +263,7 @@ mod tests {
             *close *= 1e-9;
         }
         let moves = Moves::new(&closes);
-        let steps = Steps::new(&moves);
+        let steps = Steps::new(&closes);
         let is_rough = |block| steps.block(block).is_rough;
         assert_eq!(
             [0, 1, 2, 3, 4].map(is_rough),
@@ -299,7 +300,7 @@ mod tests {
             })
             .collect();
         let moves = Moves::new(&closes);
-        let steps = Steps::new(&moves);
+        let steps = Steps::new(&closes);
         assert!(near(&steps, 0, 1_600));
         let (found, plain) = (pairs(&steps, 0, 1_600), moves.powers(2..3_202));
         let bound = 1_601.0 * U * moves.powers(0..4_000).up;
@@ -311,7 +312,7 @@ mod tests {
         for bars in [4_095, 4_096, 4_097, 4_099] {
             let walk = crate::random_walk(bars, 3).unwrap();
             let moves = Moves::new(walk.closes());
-            let steps = Steps::new(&moves);
+            let steps = Steps::new(walk.closes());
             let last = (bars - 1) / PAIR;
             let block = steps.block(last / BLOCK);
             let sum = block.sums[last % BLOCK].up + block.sums[last % BLOCK].down;
