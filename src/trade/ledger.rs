@@ -127,13 +127,15 @@ impl WithSimd for Turns<'_> {
         let signs: [f64; BATCH] =
             std::array::from_fn(|i| if i % 2 == 0 { self.sign } else { -self.sign });
         for bars in batches {
-            let exits = bars.map(price);
-            let mut entries = [entry; BATCH];
-            entries[1..].copy_from_slice(&exits[..BATCH - 1]);
-            entry = exits[BATCH - 1];
+            // loops over the batch, not `map`: that may stay a call, without the instructions and through memory
+            let mut prices = [entry; BATCH + 1];
+            for (price, &bar) in prices[1..].iter_mut().zip(bars) {
+                *price = self.closes[bar as usize];
+            }
+            entry = prices[BATCH];
             let mut pnl = [0.0; BATCH];
             for i in 0..BATCH {
-                pnl[i] = pnl_pct(signs[i], entries[i], exits[i], self.fee_pct);
+                pnl[i] = pnl_pct(signs[i], prices[i], prices[i + 1], self.fee_pct);
             }
             wins += pnl.iter().map(|&pnl| u64::from(pnl > 0.0)).sum::<u64>();
             for pnl in pnl {
