@@ -111,10 +111,7 @@ impl Rules {
             return Err(Error::InvalidRules { reason });
         }
         check("a fixed fee", amount, "a side", notional)?;
-        let pct = amount / notional * 100.0;
-        // the quotient of an amount just below the notional can round up to it
-        check("a fixed fee", pct, "% of the notional", 100.0)?;
-        self.fixed_fee_pct = pct;
+        self.fixed_fee_pct = amount / notional * 100.0;
         Ok(self)
     }
 

@@ -563,3 +563,95 @@ fn metrics_are_bit_identical_however_they_are_computed() {
         assert_eq!(run.rows[0], one.rows[7]);
     }
 }
+
+/// A fee on the first bar and a loss of the same size on each bar after it: returns that are all alike, but for rounding.
+#[test]
+fn returns_that_differ_by_rounding_do_not_vary() {
+    let mut compared = 0;
+    for step in 1..40 {
+        let fee = f64::from(step) * 0.000_7;
+        let closes: Vec<f64> = (0..30)
+            .map(|bar| 97.3 * (1.0 - fee * f64::from(bar)))
+            .collect();
+        let series = Series::from_closes(&closes).unwrap();
+        let rules = Rules::default()
+            .with_fee_per_side_pct(100.0 * fee)
+            .unwrap()
+            .with_first_side(FirstSide::Enter)
+            .with_open_trade(OpenTrade::Mark);
+        let metrics = measure(&Scripted::one(&[1; 30]), &series, &rules);
+        let moments = metrics.returns.unwrap();
+        assert!((moments.mean + fee).abs() < 1e-12);
+        assert_eq!((moments.deviation, moments.skewness), (0.0, None), "{fee}");
+        assert_eq!(metrics.cause(Metric::Sharpe), Some(Undefined::NoVariation));
+        compared += 1;
+    }
+    assert_eq!(compared, 39);
+}
+
+#[test]
+fn a_moment_beyond_the_range_leaves_the_others() {
+    let wide = Series::from_closes(&[1e-45, 1e-45, 1e45, 1e45, 1e45]).unwrap();
+    for rules in [
+        Rules::default(),
+        Rules::default().with_open_trade(OpenTrade::Mark),
+    ] {
+        let metrics = measure(&engine_of_five(), &wide, &rules);
+        let moments = metrics.returns.unwrap();
+        assert!(
+            metrics.sharpe.is_some() && moments.kurtosis.is_none(),
+            "{moments:?}"
+        );
+    }
+}
+
+/// More scores than a small sort takes in order by chance.
+#[test]
+fn ties_keep_the_order_of_the_grid() {
+    let scores: Vec<f64> = (0..400).map(|index| f64::from(index * 7 % 3)).collect();
+    let order = rank(&scores);
+    assert!(order.windows(2).all(|pair| {
+        let [a, b] = [scores[pair[0]], scores[pair[1]]];
+        a > b || (a == b && pair[0] < pair[1])
+    }));
+    assert!(rank(&vec![f64::NAN; 400]).into_iter().eq(0..400));
+}
+
+#[test]
+fn ranking_knows_which_way_is_better_and_what_is_no_value() {
+    let walk = random_walk(4_000, 3).unwrap();
+    let grid = Grid::parse("hma:10..=60:10", "hma3:12..=72:12").unwrap();
+    let set = MetricSet::all(YEAR).unwrap();
+    let mut sweep = Sequential::new()
+        .sweep_with(&walk, &grid, &Rules::published(), &set)
+        .unwrap();
+    for metric in [
+        Metric::MaxDrawdown,
+        Metric::ClosedDrawdown,
+        Metric::Fees,
+        Metric::Turnover,
+        Metric::Sharpe,
+        Metric::Pnl,
+    ] {
+        let sign = if metric.is_better_low() { -1.0 } else { 1.0 };
+        let values: Vec<f64> = sweep
+            .rank(metric)
+            .into_iter()
+            .map(|row| sign * sweep.rows[row].value(metric).unwrap())
+            .collect();
+        assert!(
+            values[0] > values[35] && values.is_sorted_by(|a, b| a >= b),
+            "{metric:?}"
+        );
+        assert_eq!(sweep.best(metric), Some(sweep.rank(metric)[0]));
+    }
+    for value in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+        for row in &mut sweep.rows {
+            row.metrics = None;
+            row.totals.pnl_pct = value;
+        }
+        assert_eq!(sweep.best(Metric::Pnl), None);
+        sweep.rows[9].totals.pnl_pct = -1e300;
+        assert_eq!(sweep.best(Metric::Pnl), Some(9));
+    }
+}

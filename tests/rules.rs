@@ -16,8 +16,8 @@ mod plain_book;
 mod scripted;
 
 use crosscheck::{
-    Backend, Compounding, Direction, Error, Fill, Grid, Naive, Pool, Rules, Sequential, Series,
-    Side, random_walk,
+    Backend, Compounding, Direction, Error, FeeFormula, Fill, Grid, Naive, OpenTrade, Pool, Rules,
+    Sequential, Series, Side, random_walk,
 };
 use every_rule::every_rule;
 use plain_book::{PlainBook, book};
@@ -206,6 +206,21 @@ fn costs_that_make_no_sense_are_refused() {
         assert!(rules.with_fixed_fee(bad, 100.0).is_err(), "{bad}");
     }
     assert!(rules.with_fixed_fee(1.0, 0.0).is_err());
+    // at each limit and just below
+    let limits: [(&dyn Fn(f64) -> bool, f64); 6] = [
+        (&|fee| rules.with_fee_pct(fee).is_ok(), 200.0),
+        (&|fee| rules.with_fee_bps(fee).is_ok(), 20_000.0),
+        (&|fee| rules.with_fee_per_side_pct(fee).is_ok(), 100.0),
+        (&|fee| rules.with_fee_per_side_bps(fee).is_ok(), 10_000.0),
+        (&|fee| rules.with_slippage_bps(fee).is_ok(), 10_000.0),
+        (&|fee| rules.with_fixed_fee(fee, 7.0).is_ok(), 7.0),
+    ];
+    for (is_taken, limit) in limits {
+        assert!(is_taken(0.0) && is_taken(limit.next_down()) && !is_taken(limit));
+        assert!(!is_taken(-f64::MIN_POSITIVE) && !is_taken(f64::NAN));
+    }
+    let most = rules.with_fixed_fee(7.0_f64.next_down(), 7.0).unwrap();
+    assert!(most.fixed_fee_pct() < 100.0);
     let text = rules.with_fee_pct(-2.0).unwrap_err().to_string();
     assert!(
         text.contains("-2 % a round trip") && text.contains("0 or more"),
@@ -235,6 +250,8 @@ fn ledger_and_general_path_agree_bit_for_bit() {
             assert_eq!(row.totals.trades, trades.len() as u64);
             let sum: f64 = trades.iter().map(|trade| trade.pnl_pct).sum();
             assert_eq!(row.totals.pnl_pct.to_bits(), sum.to_bits());
+            let fees: f64 = trades.iter().map(|trade| trade.fees_pct).sum();
+            assert!((row.totals.fees_pct - fees).abs() <= 1e-10 * fees);
             assert_eq!(
                 row.totals.has_open_trade,
                 trades.last().is_some_and(|t| t.is_open)
@@ -280,4 +297,100 @@ fn rules_survive_json_and_are_checked_when_read() {
     ] {
         assert!(serde_json::from_str::<Rules>(bad).is_err(), "{bad}");
     }
+}
+
+/// A long from 100 to 110 with 1 % a side and a fixed 0.2 %: the fees of each formula, and of the entry alone.
+#[test]
+fn fees_are_those_of_the_formula() {
+    let series = Series::from_closes(&[100.0, 100.0, 110.0, 110.0]).unwrap();
+    let costs = Rules::default().with_fee_per_side_pct(1.0).unwrap();
+    let costs = costs.with_fixed_fee(2.0, 1_000.0).unwrap();
+    let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
+    for (formula, both, entry) in [
+        (FeeFormula::Additive, 2.0, 1.0),
+        (FeeFormula::Notional, 2.1, 1.0),
+        (FeeFormula::Multiplicative, 1.0 + 0.99 * 1.1, 1.0),
+        (FeeFormula::AllCash, 2.1 / 1.01, 1.0 / 1.01),
+    ] {
+        let rules = costs
+            .with_fee_formula(formula)
+            .with_direction(Direction::LongOnly);
+        let closed = Scripted::one(&[-1, 1, -1, -1]);
+        let open = Scripted::one(&[-1, 1, 1, 1]);
+        let marked = rules.with_open_trade(OpenTrade::Mark);
+        for (engine, rules, fees) in [
+            (&closed, rules, both + 0.4),
+            (&open, rules, both + 0.4),
+            (&open, marked, entry + 0.2),
+        ] {
+            let trades = &engine.trades(&series, &engine.grid(), &rules).unwrap()[0];
+            assert_eq!(trades.len(), 1);
+            near(trades[0].fees_pct, fees);
+            let totals = engine.sweep(&series, &engine.grid(), &rules).unwrap().rows[0].totals;
+            near(totals.fees_pct, fees);
+            assert_eq!(totals.has_open_trade, trades[0].is_open);
+        }
+    }
+}
+
+/// A PnL of exactly 0 is no win, in a batch and beside it, in the fast ledger and in the general path.
+#[test]
+fn a_trade_that_gains_nothing_is_no_win() {
+    let series = Series::from_closes(&[5.0; 40]).unwrap();
+    let sides: Vec<i8> = (0..40)
+        .map(|bar| if bar % 2 == 0 { 1 } else { -1 })
+        .collect();
+    let engine = Scripted::one(&sides);
+    let marked = Rules::default().with_open_trade(OpenTrade::Mark);
+    for rules in [Rules::default(), marked] {
+        let totals = engine.sweep(&series, &engine.grid(), &rules).unwrap().rows[0].totals;
+        assert_eq!((totals.trades, totals.wins, totals.pnl_pct), (39, 0, 0.0));
+    }
+}
+
+/// Sold at 100, and 200 at a close: nothing is left, exactly; a close just below leaves something.
+#[test]
+fn an_equity_of_exactly_0_is_ruin() {
+    let compounded = Rules::default().with_compounding(Compounding::Compounded);
+    let ruined_at = |closes: &[f64], sides: &[i8], rules: &Rules| {
+        let series = Series::from_closes(closes).unwrap();
+        let engine = Scripted::one(sides);
+        engine.sweep(&series, &engine.grid(), rules).unwrap().rows[0].totals
+    };
+    let sides = [1, -1, -1, -1, -1, 1];
+    let gone = ruined_at(
+        &[100.0, 100.0, 200.0, 90.0, 80.0, 80.0],
+        &sides,
+        &compounded,
+    );
+    assert_eq!(
+        (gone.ruined_at, gone.compounded_pct),
+        (Some(2), Some(-100.0))
+    );
+    let kept = ruined_at(
+        &[100.0, 100.0, 199.9, 90.0, 80.0, 80.0],
+        &sides,
+        &compounded,
+    );
+    assert_eq!(kept.ruined_at, None);
+    // a signal after the ruin is none: it is neither filled nor counted as unfilled
+    let next = compounded.with_fill(Fill::NextClose);
+    let late = ruined_at(&[100.0, 100.0, 100.0, 250.0, 80.0, 80.0], &sides, &next);
+    assert_eq!(
+        (late.ruined_at, late.unfilled, late.trades),
+        (Some(3), 0, 1)
+    );
+}
+
+/// Sold at an open, and worth nothing at the close of the same bar.
+#[test]
+fn ruin_can_be_on_the_bar_of_the_entry() {
+    let series = Series::from_closes(&[100.0, 100.0, 250.0, 90.0, 90.0]).unwrap();
+    let series = series.with_opens(vec![100.0; 5]).unwrap();
+    let engine = Scripted::one(&[1, -1, -1, -1, 1]);
+    let rules = Rules::default()
+        .with_compounding(Compounding::Compounded)
+        .with_fill(Fill::NextOpen);
+    let totals = engine.sweep(&series, &engine.grid(), &rules).unwrap().rows[0].totals;
+    assert_eq!((totals.ruined_at, totals.trades), (Some(2), 1));
 }

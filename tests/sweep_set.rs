@@ -64,6 +64,15 @@ fn na_07_a_bad_series_loses_none_of_the_others() {
             assert!(sweep.rows.iter().all(|row| row.totals.pnl_pct <= best));
         }
     }
+    let report = set
+        .run(&Sequential::new(), &["good", "other"], load)
+        .unwrap();
+    let (symbol, combination) = report.best(Metric::MaxDrawdown).unwrap();
+    let depth = |sweep: &Sweep, row: usize| sweep.rows[row].value(Metric::MaxDrawdown).unwrap();
+    let least = depth(report.get(symbol).unwrap().as_ref().unwrap(), combination);
+    for (_, sweep) in report.sweeps() {
+        assert!((0..sweep.rows.len()).all(|row| depth(sweep, row) >= least));
+    }
     let twice = set.run(&Sequential::new(), &["a", "b", "a"], load);
     assert!(matches!(twice, Err(Error::DuplicateSymbol { symbol }) if symbol == "a"));
 }

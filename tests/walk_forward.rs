@@ -318,6 +318,11 @@ fn purged_bars_change_nothing() {
     }
 }
 
+/// Scripted filters are named by their rows.
+fn rows_name(row: usize) -> String {
+    row.to_string()
+}
+
 /// More combinations than are held at a time: the choice is that of two smaller grids, the earlier one where they tie.
 #[test]
 fn large_grids_choose_as_small_ones_do() {
@@ -342,10 +347,50 @@ fn large_grids_choose_as_small_ones_do() {
         wins[usize::from(is_last)] += 1;
         let (best, offset) = if is_last { (last, 1_000) } else { (first, 0) };
         assert_eq!(whole.combination, best.combination + offset);
+        assert_eq!(whole.fast, rows_name(whole.combination));
         assert_eq!(whole.in_sample, best.in_sample);
         assert_eq!(whole.out_of_sample, best.out_of_sample);
     }
     assert!(wins[0] > 2 && wins[1] > 2, "{wins:?}");
+}
+
+#[test]
+fn ties_go_to_the_earlier_combination() {
+    let series = random_walk(300, 4).unwrap();
+    let engine = Scripted(vec![random_sides(300, 3, 3); 5]);
+    let splits = WalkForward::rolling(60, 40).unwrap();
+    let (set, selection) = (MetricSet::trades(), Selection::by(Metric::Pnl));
+    let rules = Rules::default();
+    let report = splits
+        .run(&engine, &series, &engine.grid(), &rules, &set, &selection)
+        .unwrap();
+    assert_eq!(report.rows.len(), 6);
+    for row in &report.rows {
+        assert_eq!(row.chosen.as_ref().unwrap().combination, 0);
+    }
+}
+
+#[test]
+fn anchored_windows_begin_with_the_series_and_rolling_ones_move_on() {
+    let ranges = |walk: WalkForward| -> Vec<[usize; 4]> {
+        let splits = walk.with_purge(5).splits(100).unwrap();
+        let ends = |s: &crosscheck::Split| [s.train.start, s.train.end, s.test.start, s.test.end];
+        splits.iter().map(ends).collect()
+    };
+    assert_eq!(
+        ranges(WalkForward::anchored(40, 20).unwrap()),
+        [[0, 40, 45, 65], [0, 60, 65, 85]]
+    );
+    assert_eq!(
+        ranges(WalkForward::rolling(40, 20).unwrap()),
+        [[0, 40, 45, 65], [20, 60, 65, 85]]
+    );
+    // one that fits to the last bar
+    let last = WalkForward::rolling(35, 20)
+        .unwrap()
+        .with_purge(5)
+        .splits(100);
+    assert_eq!(last.unwrap()[2].test, 80..100);
 }
 
 #[test]

@@ -181,4 +181,16 @@ mod tests {
         let counted = underflow(100) / (least * MAX_REGROWTH);
         assert!((counted - 1_600.0).abs() < 1e-9, "{counted}");
     }
+
+    /// Two averages, each of weights of size 1: a rounding of a close each, four where it stands for a tick.
+    #[test]
+    fn the_reading_error_is_the_closes_own() {
+        let series = crate::Series::from_ticks(&[3; 9], 0.01).unwrap();
+        let grid = crate::Grid::parse("sma:2", "sma:4").unwrap();
+        for (series, roundings) in [(series.clone(), 4.0), (series.into_binary(), 1.0)] {
+            let question = Question::new(&series, &grid).unwrap();
+            let found = reading_error(&question, 0) / UNIT_ROUNDOFF;
+            assert!((found / (2.0 * roundings) - 1.0).abs() < 1e-8, "{found}");
+        }
+    }
 }

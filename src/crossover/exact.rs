@@ -155,3 +155,35 @@ impl<'a> Prices<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Weights of `2^64 + 1` over `2^64` beside a weight of 1: their sizes sum to `2^65` and a little, so that prices of 61
+    /// bits reach the limit.
+    fn is_decided(series: &Series) -> bool {
+        let fast = IntegerWeights {
+            weights: vec![1, 1 << 64],
+            denominator: 1 << 64,
+        };
+        let slow = IntegerWeights {
+            weights: vec![1],
+            denominator: 1,
+        };
+        let found = decide_small(series, &fast, &slow, 1);
+        assert!(found.is_none_or(Ordering::is_gt));
+        found.is_some()
+    }
+
+    #[test]
+    fn sums_that_may_not_fit_are_handed_on() {
+        let ticks = |tick: i64| Series::from_ticks(&[tick, tick], 1e-9).unwrap();
+        assert!(is_decided(&ticks((1 << 61) - (1 << 40))));
+        assert!(!is_decided(&ticks(1 << 61)));
+        // units of 2^-52: 510 takes 60.994 bits, and the bound adds a hundredth for its own roundings
+        let closes = |close: f64| Series::from_closes(&[1.0 + f64::EPSILON, close]).unwrap();
+        assert!(is_decided(&closes(505.0)));
+        assert!(!is_decided(&closes(510.0)));
+    }
+}

@@ -183,4 +183,59 @@ mod tests {
         );
         assert!(binary(&[f64::MIN_POSITIVE; 3], &mut out).is_none());
     }
+
+    /// A weight of so many in a window of two, the rest at the newest price, which counts as 0.
+    fn by_hand(weight: i64, denominator: i128) -> Narrow {
+        Narrow {
+            weights: vec![weight, 0],
+            denominator,
+            size: weight as f64,
+        }
+    }
+
+    /// Sums of 62 bits and more take 128, and those of 124 and more are handed on: each side of both limits, exactly.
+    #[test]
+    fn numerators_are_exact_or_handed_on() {
+        let sum = |weight: i64, count: usize, price: i64| {
+            let narrow = Narrow {
+                weights: vec![weight; count],
+                denominator: 1,
+                size: weight as f64 * count as f64,
+            };
+            let found = narrow.numerator(&vec![price; count], price as f64);
+            let exact = num_bigint::BigInt::from(weight) * price * count;
+            assert!(found.is_none_or(|found| exact == found.into()));
+            found.is_some()
+        };
+        // 2^61, 2^62, 2^63.6 (beyond an i64), 2^123.6, 2^124, 2^128
+        assert!(sum(1 << 30, 2, 1 << 30) && sum(1 << 31, 2, 1 << 30) && sum(1 << 31, 3, 1 << 31));
+        assert!(sum(1 << 61, 3, 1 << 61) && !sum(1 << 61, 4, 1 << 61));
+        assert!(!sum(i64::MAX, 4, i64::MAX));
+    }
+
+    /// Denominators without a common divisor: `2^60 * 3^38 = 2^120.2`, and the two products sum to twice that.
+    #[test]
+    fn comparisons_that_may_not_fit_are_handed_on() {
+        let (binary, ternary) = (1_i64 << 60, 3_i64.pow(38));
+        let [fast, slow] = [binary, ternary].map(|weight| by_hand(weight, weight.into()));
+        let decided = |range: i64| {
+            let series = Series::from_ticks(&[10, 10 + range], 1.0).unwrap();
+            decide(&series, &fast, &slow, 1)
+        };
+        // 2^123.2 fits, 2^124.2 does not
+        assert_eq!(decided(4), Some(Ordering::Equal));
+        assert_eq!(decided(8), None);
+        // with a common divisor of 2^60 nearly everything fits
+        let same = by_hand(binary / 2, binary.into());
+        let series = Series::from_ticks(&[10, 1 << 40], 1.0).unwrap();
+        assert_eq!(decide(&series, &fast, &same, 1), Some(Ordering::Less));
+    }
+
+    #[test]
+    fn closes_far_from_1_are_counted_too() {
+        let mut out = [0; 2];
+        for scale in [1e-250, 1e250] {
+            assert!(binary(&[scale, 1.1 * scale], &mut out).is_some());
+        }
+    }
 }

@@ -244,3 +244,24 @@ fn sums<T: Copy>(weights: &[f64], prices: &[T], centred: impl Fn(T) -> f64) -> (
     }
     (sum.iter().sum(), size.iter().sum())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Grid, Question, Series};
+
+    /// A sixth of a tick between sums over 2 and over 3; a little less, for the rounding of whoever compares.
+    #[test]
+    fn the_separation_is_one_over_the_common_denominator() {
+        let grid = Grid::parse("sma:2,4", "sma:3,6").unwrap();
+        let series = Series::from_ticks(&[5; 20], 0.01).unwrap();
+        let question = Question::new(&series, &grid).unwrap();
+        for (combination, denominator) in [(0, 6.0), (1, 6.0), (2, 12.0), (3, 12.0)] {
+            let separation = question.predicate(combination).separation().unwrap();
+            let share = separation * denominator;
+            assert!(share < 1.0 - 0.9e-9 && share > 1.0 - 1.1e-9, "{share}");
+        }
+        let binary = series.into_binary();
+        let question = Question::new(&binary, &grid).unwrap();
+        assert_eq!(question.predicate(0).separation(), None);
+    }
+}

@@ -216,7 +216,8 @@ mod tests {
                 kurtosis: Some(kurtosis),
             };
             let found = probabilistic_sharpe(&returns, 0.0).unwrap();
-            assert!((found - expected).abs() < 1e-12, "{found}");
+            // the normal distribution itself is good to some 1e-11
+            assert!((found - expected).abs() < 1e-10, "{found}");
             for (skewness, kurtosis) in [(None, Some(3.0)), (Some(0.0), None)] {
                 let unknown = ReturnMoments {
                     skewness,

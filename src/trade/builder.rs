@@ -139,8 +139,17 @@ impl<'a, R: Recorder> TradeBuilder<'a, R> {
             return;
         }
         let bar = bar + self.rules.fill().delay();
-        if bar > self.market.last_bar() {
-            self.outcome.unfilled += 1;
+        let last = self.market.last_bar();
+        if bar > last {
+            // whoever is ruined by then has no order to fill
+            let is_ruined = self
+                .open
+                .is_some_and(|entry| self.ruin(entry, last).is_some());
+            if is_ruined {
+                self.open = None;
+            } else {
+                self.outcome.unfilled += 1;
+            }
             return;
         }
         let price = self.market.fills[bar as usize];

@@ -120,3 +120,61 @@ pub(super) fn round_up(factor: f64) -> f32 {
     let raised = factor.max(FACTOR_FLOOR) * (1.0 + 8.0 * UNIT);
     (raised as f32).next_up()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// `k u / (1 - k u)` with `u = 2^-23`, written again.
+    fn g(k: i32) -> f64 {
+        let ku = f64::from(k) * (-23.0_f64).exp2();
+        ku / (1.0 - ku)
+    }
+
+    /// Within a tenth of the slack of the billionth that covers the bound's own roundings.
+    fn is_with_slack(found: f64, derived: f64) -> bool {
+        (0.9e-9..1.1e-9).contains(&(found / derived - 1.0))
+    }
+
+    #[test]
+    fn bounds_follow_the_derivation() {
+        let found = composite(&[0.25, -0.75, 1.5]).unwrap();
+        assert!(is_with_slack(found, 2.5 * g(3 + 8)));
+        let found = staged(&Filter::sma(5).unwrap()).unwrap();
+        assert!(is_with_slack(found, g(6) + g(8) * (1.0 + g(6))));
+        // Wma(3) of 2*Wma(4) - Wma(9)
+        let mut error = 2.0 * g(5) + g(10);
+        error += g(3) * (3.0 + error);
+        error += g(4) * (3.0 + error);
+        let found = staged(&Filter::hma(9).unwrap()).unwrap();
+        assert!(is_with_slack(found, error + g(8) * (3.0 + error)));
+    }
+
+    #[test]
+    fn gains_beyond_the_range_are_refused() {
+        let fir = |weights: &[f64], of| Expr::Fir {
+            weights: weights.into(),
+            of: Arc::new(of),
+        };
+        let staged_of = |expr| staged(&Filter::from_expr("edge", expr).unwrap());
+        let most = 60.0_f64.exp2();
+        assert!(composite(&[most]).is_some() && composite(&[1.001 * most]).is_none());
+        assert!(composite(&[f64::NAN]).is_none());
+        assert!(staged_of(fir(&[0.9 * most], Expr::Close)).is_some());
+        assert!(staged_of(fir(&[most], Expr::Close)).is_none());
+        let least = (-20.0_f64).exp2();
+        assert!(staged_of(fir(&[1.0], fir(&[least], Expr::Close))).is_some());
+        assert!(staged_of(fir(&[1.0], fir(&[0.75 * least], Expr::Close))).is_none());
+    }
+
+    /// Eight units for the product with the largest close, then the next number up.
+    #[test]
+    fn factors_are_raised() {
+        let unit = (-23.0_f32).exp2();
+        assert_eq!(round_up(1.0), 1.0 + 9.0 * unit);
+        let floor = (-40.0_f32).exp2();
+        assert_eq!(round_up(0.0), floor * (1.0 + 9.0 * unit));
+    }
+}

@@ -274,6 +274,7 @@ mod tests {
             let series = Series::from_ticks(&ticks, 1e-9).unwrap();
             let question = Question::new(&series, &grid).unwrap();
             let sums = Sums::new(&question, 0, 6_000).unwrap();
+            assert_eq!(sums.fits(0, 1), fits, "{range}");
             for bar in [4_001, 4_500, 5_500] {
                 let found = sums.decide(0, 1, bar);
                 assert_eq!(found.is_some(), fits, "{range}");
@@ -292,6 +293,7 @@ mod tests {
         assert_eq!(units(&[1.0, 1.5]), Some(vec![1 << 52, 3 << 51]));
         assert_eq!(units(&[0.75, 500.0]), Some(vec![3 << 51, 500 << 53]));
         assert_eq!(units(&[1.0, 1_025.0]), None);
+        assert!(units(&[1e-250, 2e-250]).is_some() && units(&[1e250, 2e250]).is_some());
         assert_eq!(units(&[f64::MIN_POSITIVE, 1e-300]), None);
     }
 
