@@ -150,7 +150,7 @@ fn head(args: &Args, engines: &[Engine]) -> String {
         let _ = write!(options, " --runs {runs}");
     }
     let devices = engines.iter().filter_map(|engine| engine.adapter.as_ref());
-    let devices: String = devices.map(|name| format!(", {name}")).collect();
+    let devices: String = devices.flat_map(|name| [", ", name]).collect();
     format!(
         "Written by `crosscheck ladder --doc` (version {}{options}) on {}{devices}. Random walk of seed 42. Before it was\n\
          timed, each engine took the trades of M0 on the first grid and those of M2 on the others; M0's time is extrapolated\n\
