@@ -128,6 +128,23 @@ mod tests {
         );
     }
 
+    /// A term two levels down: `E_1 + e_2 + 2 e_3` at the end of four bars, with sums of 4, 10 and 20.
+    #[test]
+    fn a_second_difference_doubles_the_roundings_of_the_first() {
+        let term = Tap {
+            lag: 0,
+            coefficient: 1.0,
+        };
+        let taps = Taps {
+            level: 3,
+            taps: Vec::new(),
+            terms: vec![(1, term)],
+        };
+        let found = Growth::over(4).bound(&Filter::sma(1).unwrap(), &taps) / UNIT_ROUNDOFF;
+        let expected = 10.0 + 10.0 + 2.0 * 20.0 + 1.0;
+        assert!((found - expected).abs() < 1e-5 * expected, "{found}");
+    }
+
     /// The worst closes for a prefix sum: one sign throughout, all mantissa bits in use. The measured error stays within
     /// the bound and comes near enough that a bound a thousand times smaller would fail.
     #[test]

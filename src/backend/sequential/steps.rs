@@ -11,7 +11,7 @@ use super::plan::BLOCK;
 /// Steps of the quantum in the sampled spread; some are left for the bars between the samples.
 const STEPS: f64 = 24_000.0;
 /// Values beyond are cut; two that are cut alike compare as too close to call.
-const LARGEST_STEP: f64 = 32_767.0;
+const LARGEST_STEP: f64 = i16::MAX as f64;
 
 /// The values on the bars of a word, in whole quanta.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
@@ -130,6 +130,24 @@ mod tests {
             round(lanes, self.values, self.reference, self.scale, &mut out);
             out
         }
+    }
+
+    /// Values that may be alike in truth, each off by the bound, are never two steps apart: four bounds are less than a
+    /// quantum. At one quantum exactly halves that round to even could be.
+    #[test]
+    fn values_within_their_bounds_are_too_close_to_call() {
+        let bound = 0.75;
+        let scale = Spread::default().scale(bound).unwrap();
+        let quantum = 1.0 / scale.inverse;
+        let steps = |distance: f64| scale.steps(distance) as u16 as i16;
+        for half in -2_000..2_000 {
+            for place in [2.0 * bound, 0.5 * quantum] {
+                let slow = f64::from(half) * place;
+                let apart = steps(slow + 4.0 * bound) - steps(slow);
+                assert!(apart < 2, "{slow}: {apart}");
+            }
+        }
+        assert!(steps(3.0 * quantum) - steps(0.0) > 2);
     }
 
     /// Halves round to even, values beyond 16 bits are cut, and bar `b` of block `j` lands in run `j`, place `b`.
