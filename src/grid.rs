@@ -88,7 +88,7 @@ impl Grid {
     /// Makes a grid of the given combinations, in the given order.
     ///
     /// # Errors
-    /// [`Error::EmptyGrid`] where there are none.
+    /// [`Error::EmptyGrid`] where there are none, [`SizeError::TooManyCombinations`](crate::SizeError::TooManyCombinations) above [`MAX_COMBINATIONS`].
     pub fn from_pairs(pairs: &[(Filter, Filter)]) -> Result<Self> {
         let mut grid = Collector::default();
         for (fast, slow) in pairs {
@@ -193,6 +193,9 @@ impl Collector {
             return Err(Error::EmptyGrid {
                 refused: self.refused,
             });
+        }
+        if self.pairs.len() > MAX_COMBINATIONS {
+            return Err(too_many(self.pairs.len()).into());
         }
         Ok(Grid {
             filters: self.filters,

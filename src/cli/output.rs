@@ -24,6 +24,12 @@ impl OutFile {
         let lock = Lock::hold(path)?;
         let partial = partial_of(path);
         check_place(&partial)?;
+        if partial.exists() && progress_of(&partial).exists() {
+            return Err(Failure::Usage(format!(
+                "{} holds the rows of an interrupted sweep: go on with sweep --resume, remove it, or name another file",
+                partial.display()
+            )));
+        }
         let file = File::create(&partial).map_err(|error| Failure::file(path, error))?;
         Ok(Self {
             path: path.to_path_buf(),
@@ -118,6 +124,11 @@ pub(crate) fn keep_apart(outputs: &[(&str, Option<&Path>)]) -> Outcome {
 /// The name under which an unfinished file waits.
 pub(crate) fn partial_of(path: &Path) -> PathBuf {
     with_suffix(path, ".partial")
+}
+
+/// The note of what an unfinished file of rows holds.
+pub(crate) fn progress_of(partial: &Path) -> PathBuf {
+    with_suffix(partial, ".json")
 }
 
 /// A name beside the file's, longer by the suffix.

@@ -130,13 +130,20 @@ impl Format {
             let at = header.split(',').position(|column| column == name)?;
             line.split(',').nth(at).map(str::to_owned)
         };
+        let (trades, wins): (u64, u64) =
+            (cell("trades")?.parse().ok()?, cell("wins")?.parse().ok()?);
+        let value = match cell(metric) {
+            // among the totals, which have no column for it
+            None if metric == "win_rate" && trades > 0 => Some(wins as f64 / trades as f64),
+            cell => cell.and_then(|text| text.parse().ok()),
+        };
         Some(Record {
             fast: cell("fast")?,
             slow: cell("slow")?,
-            trades: cell("trades")?.parse().ok()?,
+            trades,
             pnl_pct: cell("pnl_pct")?.parse().ok()?,
-            wins: cell("wins")?.parse().ok()?,
-            value: cell(metric).and_then(|text| text.parse().ok()),
+            wins,
+            value,
         })
     }
 }
@@ -238,5 +245,7 @@ mod tests {
         let json = r#"{"fast":"a","slow":"b","trades":3,"pnl_pct":2.5,"wins":1,"sharpe":0.25}"#;
         let json = Format::JsonLines.record(json, "", "sharpe").unwrap();
         assert_eq!((json.pnl_pct, json.value), (2.5, Some(0.25)));
+        let totals = Format::Csv.record("a,b,4,2.5,1", "fast,slow,trades,pnl_pct,wins", "win_rate");
+        assert_eq!(totals.unwrap().value, Some(0.25));
     }
 }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::kept::Kept;
 use super::lock::Lock;
 use super::meta::hexadecimal;
-use super::output::{check_place, partial_of, with_suffix};
+use super::output::{check_place, partial_of, progress_of, with_suffix};
 use super::rows::Format;
 use super::{Failure, Outcome};
 
@@ -55,7 +55,7 @@ impl Place {
 /// The files that a sweep writes beside its rows: the unfinished rows, the note of their progress, what they are of.
 pub(crate) fn beside(path: &Path) -> [PathBuf; 3] {
     let partial = partial_of(path);
-    let progress = with_suffix(&partial, ".json");
+    let progress = progress_of(&partial);
     [partial, progress, with_suffix(path, ".meta.json")]
 }
 

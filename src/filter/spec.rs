@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Filter, RootRounding};
-use crate::error::{Error, Result, quoted};
+use crate::error::{Error, Result, grouped, quoted};
 
 /// Most filters that one text may name.
 const MAX_FILTERS: usize = 1_000_000;
@@ -39,7 +39,12 @@ pub fn parse_filters(text: &str) -> Result<Vec<Filter>> {
             .split_once(':')
             .ok_or_else(|| refuse("no ':' between kind and periods".to_owned()))?;
         let make = constructor(kind).map_err(refuse)?;
-        for period in parse_periods(periods).map_err(refuse)? {
+        let periods = parse_periods(periods).map_err(refuse)?;
+        let count = filters.len() + periods.len();
+        if count > MAX_FILTERS {
+            return Err(refuse(too_many(count)));
+        }
+        for period in periods {
             if !seen.insert((kind, period)) {
                 let reason =
                     format!("{kind}:{period} is there twice, and its rows could not be told apart");
@@ -47,9 +52,6 @@ pub fn parse_filters(text: &str) -> Result<Vec<Filter>> {
             }
             filters.push(make(period)?);
         }
-    }
-    if filters.len() > MAX_FILTERS {
-        return Err(refuse(too_many(filters.len())));
     }
     Ok(filters)
 }
@@ -88,7 +90,8 @@ fn constructor(kind: &str) -> std::result::Result<Constructor, String> {
 }
 
 fn too_many(filters: usize) -> String {
-    format!("{filters} filters, the limit is {MAX_FILTERS}")
+    let [filters, limit] = [filters, MAX_FILTERS].map(|count| grouped(count as u64));
+    format!("{filters} filters, the limit is {limit}")
 }
 
 fn parse_periods(text: &str) -> std::result::Result<Vec<usize>, String> {
@@ -150,6 +153,10 @@ mod tests {
             ("sma:5,hma:5,sma:5", "sma:5 is there twice"),
             ("sma:5,ema:6", "no filter kind 'ema'"),
             ("sma:5,wma", "no ':'"),
+            (
+                "sma:1..=600000,wma:1..=600000",
+                "1,200,000 filters, the limit",
+            ),
         ] {
             let error = parse_filters(text).unwrap_err().to_string();
             assert!(error.contains(reason), "{text}: {error}");

@@ -45,6 +45,11 @@ fn a_second_writer_is_refused_until_the_first_ends_however_it_ends() {
     // The file of the lock is still there, the lock is not.
     assert!(folder.path().join("rows.csv.partial.lock").exists());
     assert!(fail(&sweep, 2).contains("--resume"));
+    // Nor does another command write over the rows that are kept.
+    let kept = fs::read(&partial).unwrap();
+    let error = fail(&with(&trades, &["--out", text(&rows)]), 2);
+    assert!(error.contains("sweep --resume"), "{error}");
+    assert!(fs::read(&partial).unwrap() == kept);
     fs::remove_file(partial).unwrap();
     succeed(&sweep);
     assert_eq!(fs::read_to_string(&rows).unwrap().lines().count(), 5);
