@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crosscheck::{FileReport, SeriesReport};
+use crosscheck::{FaultKind, FileReport, SeriesReport};
 
 use super::number::{counted, grouped, plain as price};
 use super::prices::FileArgs;
@@ -15,7 +15,8 @@ use super::{Failure, Outcome};
 
 /// Report what is in a price file and what is wrong with it.
 ///
-/// Exit code 1 where `sweep` would refuse the file; warnings alone leave it at 0.
+/// Exit code 1 where `sweep` would refuse the file under the same reading options; warnings alone leave it at 0. Whether
+/// it has bars enough for a grid, a fill or --timeframe is not looked at.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The price file
@@ -140,6 +141,10 @@ fn verdict(args: &Args, out: &mut dyn Write, report: &FileReport) -> Outcome {
             counted(faults as u64, "fault")
         )));
     }
+    if let Some(refusal) = &report.refusal {
+        out.flush()?;
+        return Err(Failure::Data(refusal.clone()));
+    }
     if report.series.is_none() {
         return Err(Failure::Data(format!(
             "{} has no rows",
@@ -154,7 +159,10 @@ fn print_faults(out: &mut dyn Write, report: &FileReport) -> Outcome {
         for warning in series.warnings() {
             writeln!(out, "warning: {warning}")?;
         }
-        let left_out = report.rows - series.bars;
+        // Closes outside the ticks are still there; rows that the options drop are no faults.
+        let of_rows = report.faults.iter();
+        let of_rows = of_rows.filter(|fault| fault.kind != FaultKind::NotInTicks);
+        let left_out: usize = of_rows.map(|fault| fault.count).sum();
         if left_out > 0 && series.gaps > 0 {
             let rows = counted(left_out as u64, "row");
             writeln!(

@@ -4,11 +4,12 @@
 //! with them.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use same_file::Handle;
 
-use super::output::{check_place, partial_of, with_suffix};
+use super::output::{check_place, lock_of};
 use super::{Failure, Outcome};
 
 /// How often a lock file may vanish between opening and locking it, before that is taken for a fault.
@@ -25,16 +26,20 @@ pub(crate) struct Lock {
 impl Lock {
     /// Takes the lock of an output, and refuses where another process holds it.
     ///
-    /// A lock file that a killed process left behind is not locked and does not hinder.
+    /// A lock file that a killed process left behind is not locked and does not hinder. It is always empty: a file with
+    /// anything in it is somebody's, and is neither locked nor removed.
     pub(crate) fn hold(output: &Path) -> Outcome<Self> {
         check_place(output)?;
-        let path = with_suffix(&partial_of(output), ".lock");
+        let path = lock_of(output);
         check_place(&path)?;
         let fail = |error| Failure::file(output, error);
         for _ in 0..TRIES {
             let mut options = OpenOptions::new();
             let opened = options.write(true).create(true).truncate(false).open(&path);
-            let file = opened.map_err(fail)?;
+            let file = opened.map_err(|error| unopened(output, &path, error))?;
+            if file.metadata().map_err(fail)?.len() > 0 {
+                return Err(foreign(output, &path));
+            }
             if let Some(warning) = judge(file.try_lock(), output, &path)? {
                 eprintln!("warning: {warning}");
                 return Ok(Self { path, _file: file });
@@ -54,8 +59,31 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        if fs::symlink_metadata(&self.path).is_ok_and(|found| found.is_file() && found.len() == 0) {
+            let _ = fs::remove_file(&self.path);
+        }
     }
+}
+
+/// Says that the name of the lock is taken by a file that holds something.
+fn foreign(output: &Path, path: &Path) -> Failure {
+    Failure::Data(format!(
+        "{} is not empty, so it is no lock, and {} cannot be locked: move it, or name another output",
+        path.display(),
+        output.display()
+    ))
+}
+
+/// Says why the lock cannot be opened: one that is there is in the way itself, else the folder is at fault.
+fn unopened(output: &Path, path: &Path, error: io::Error) -> Failure {
+    if error.kind() != ErrorKind::PermissionDenied || !path.exists() {
+        return Failure::file(output, error);
+    }
+    Failure::Data(format!(
+        "{} cannot be locked: {} is there and may not be opened ({error}): remove it once nothing writes there, or name another output",
+        output.display(),
+        path.display()
+    ))
 }
 
 /// What an attempt to lock means: nothing to say, a warning, or a refusal.
@@ -78,7 +106,7 @@ fn judge(attempt: Result<(), TryLockError>, output: &Path, path: &Path) -> Outco
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Error, ErrorKind};
+    use std::io::Error;
 
     #[test]
     fn a_file_system_without_locks_is_written_to_with_a_warning() {
@@ -95,5 +123,23 @@ mod tests {
         assert!(
             matches!(refused, Failure::Data(reason) if reason.contains("rows.csv.partial.lock"))
         );
+    }
+
+    #[test]
+    fn a_lock_that_may_not_be_opened_is_named() {
+        let denied = |path| {
+            let error = ErrorKind::PermissionDenied.into();
+            match unopened(Path::new("rows.csv"), Path::new(path), error) {
+                Failure::Data(reason) => reason,
+                other => panic!("{other:?}"),
+            }
+        };
+        // Cargo.toml stands for a lock, since it is certain to be there.
+        let reason = denied("Cargo.toml");
+        assert!(
+            reason.contains("Cargo.toml is there") && reason.contains("remove it"),
+            "{reason}"
+        );
+        assert!(denied("nosuch.lock").contains("name another place"));
     }
 }

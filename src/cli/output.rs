@@ -126,6 +126,11 @@ pub(crate) fn partial_of(path: &Path) -> PathBuf {
     with_suffix(path, ".partial")
 }
 
+/// The file whose lock is the right to write.
+pub(crate) fn lock_of(path: &Path) -> PathBuf {
+    with_suffix(&partial_of(path), ".lock")
+}
+
 /// The note of what an unfinished file of rows holds.
 pub(crate) fn progress_of(partial: &Path) -> PathBuf {
     with_suffix(partial, ".json")

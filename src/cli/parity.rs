@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     ];
     keep_apart(&outputs)?;
     for path in outputs.iter().filter_map(|(_, path)| *path) {
-        args.prices.keep_from(path)?;
+        args.prices.keep_from_output(path)?;
     }
     let csv = args.csv.as_deref().map(OutFile::create).transpose()?;
     let json = args.json.as_deref().map(OutFile::create).transpose()?;

@@ -7,7 +7,7 @@ use crosscheck::{
 };
 
 use super::number::{counted, quoted};
-use super::output::is_same;
+use super::output::{is_same, lock_of, partial_of};
 use super::timeframe::{Timeframe, in_words};
 use super::{Failure, Outcome};
 
@@ -35,6 +35,12 @@ impl PriceArgs {
             "{} is the price file itself: write to another",
             out.display()
         )))
+    }
+
+    /// Refuses an output that, or whose lock or unfinished file, would be the price file.
+    pub(crate) fn keep_from_output(&self, out: &Path) -> Outcome {
+        let paths = [out.to_path_buf(), partial_of(out), lock_of(out)];
+        paths.iter().try_for_each(|path| self.keep_from(path))
     }
 }
 

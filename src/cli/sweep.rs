@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
 /// Checks where results go, and takes the place of the rows.
 fn places(args: &Args) -> Outcome<Option<Place>> {
     if let Some(out) = &args.out {
-        args.prices.keep_from(out)?;
+        args.prices.keep_from_output(out)?;
         for path in beside(out) {
             args.prices.keep_from(&path)?;
         }

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let rules = args.rules.rules()?;
     let engine = Engine::by_name(&args.engine, None)?;
     if let Some(path) = &args.out {
-        args.prices.keep_from(path)?;
+        args.prices.keep_from_output(path)?;
     }
     check_name(args.out.as_deref())?;
     let file = args.out.as_deref().map(OutFile::create).transpose()?;

@@ -192,3 +192,44 @@ fn a_damaged_note_of_progress_says_so() {
         ["rows.csv.partial", "rows.csv.partial.json"]
     );
 }
+
+#[test]
+fn check_exits_as_sweep_does_under_the_same_reading_options() {
+    let folder = TempDir::new().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let gap = file("gap.csv", "timestamp,close\n60,1\n120,2\n180,3\n360,2\n");
+    let double = file("double.csv", "timestamp,close\n60,1\n60,2\n120,3\n180,2\n");
+    let bare = file("bare.csv", "close\n1\n2\n3\n");
+    let single = file("single.csv", "timestamp,close\n60,1\n");
+    let grid = ["--fast", "sma:1", "--slow", "sma:2"];
+    let mut refused = 0;
+    for (path, options) in [
+        (&gap, &["--refuse-gaps"][..]),
+        (&gap, &["--refuse-gaps", "--drop-last"]),
+        (&gap, &["--bar", "1m"]),
+        (&gap, &["--bar", "5m"]),
+        (&bare, &["--bar", "1m"]),
+        (&bare, &[]),
+        (&double, &[]),
+        (&double, &["--duplicates", "first"]),
+        (&double, &["--duplicates", "last", "--bar", "1m"]),
+        (&single, &["--drop-last"]),
+    ] {
+        let check = crosscheck(&with(&["check", text(path)], options));
+        let sweep = crosscheck(&with(&with(&["sweep", text(path)], &grid), options));
+        let said = String::from_utf8_lossy(&check.stderr);
+        assert_eq!(
+            check.status.code(),
+            sweep.status.code(),
+            "{path:?} {options:?}: {said}"
+        );
+        refused += usize::from(check.status.code() == Some(1));
+    }
+    assert_eq!(refused, 5);
+    let error = fail(&["check", text(&gap), "--refuse-gaps", "--json"], 1);
+    assert!(error.contains("2 bars are missing"), "{error}");
+}

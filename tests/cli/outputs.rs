@@ -208,3 +208,49 @@ fn outputs_that_cannot_be_are_refused_before_anything_runs() {
     assert!(fail(&parity, 2).contains("--csv and --json both name"));
     assert_eq!(names_in(&folder), ["picture", "taken.csv.partial"]);
 }
+
+/// A lock is an empty file: whatever holds something is the user's, and the prices are so even when they are empty.
+#[test]
+fn a_file_in_the_place_of_a_lock_is_neither_taken_nor_removed() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("x.csv");
+    let lock = folder.path().join("x.csv.partial.lock");
+    let sma = ["--fast", "sma:2", "--slow", "sma:5"];
+    let ladder = ["ladder", "--bars", "600", "--engines", "m2"];
+    let before = fs::read(price_file(&folder, 300)).unwrap();
+    fs::rename(folder.path().join("prices.csv"), &lock).unwrap();
+    for (command, option) in [
+        (with(&["sweep", WALK], &GRID), "--out"),
+        (with(&["trades", WALK], &sma), "--out"),
+        (vec!["parity", WALK, "--engine", "m4"], "--csv"),
+        (ladder.to_vec(), "--json"),
+    ] {
+        let error = fail(&with(&command, &[option, text(&out)]), 1);
+        assert!(
+            error.contains("x.csv.partial.lock is not empty") && error.contains("move it"),
+            "{error}"
+        );
+    }
+    for name in ["x.csv.partial.lock", "x.csv.partial"] {
+        let prices = folder.path().join(name);
+        fs::rename(&lock, &prices).unwrap();
+        for (command, option) in [
+            ("sweep", "--out"),
+            ("trades", "--out"),
+            ("parity", "--json"),
+        ] {
+            let run = with(&[command, text(&prices)], &sma);
+            let error = fail(&with(&run, &[option, text(&out)]), 2);
+            assert!(error.contains("price file itself"), "{error}");
+        }
+        assert!(fs::read(&prices).unwrap() == before);
+        fs::rename(&prices, &lock).unwrap();
+    }
+    assert_eq!(names_in(&folder), ["x.csv.partial.lock"]);
+    fs::write(&lock, "").unwrap();
+    succeed(&with(
+        &with(&["trades", WALK], &sma),
+        &["--out", text(&out)],
+    ));
+    assert_eq!(names_in(&folder), ["x.csv"]);
+}

@@ -31,13 +31,19 @@ pub(super) fn series(source: Source<'_>, path: &Path, options: &ReadOptions) -> 
         tick,
     };
     let series = table.finish(reading, options.falls_back_to_binary, refuse)?;
+    check_asked(&series, path, options)?;
+    Ok(series)
+}
+
+/// Refuses a series that is not as the options declare it.
+pub(super) fn check_asked(series: &Series, path: &Path, options: &ReadOptions) -> Result<()> {
     if let Some(declared) = options.bar_length {
-        check_bar_length(&series, declared, path)?;
+        check_bar_length(series, declared, path)?;
     }
     if options.refuses_gaps {
-        check_gaps(&series, path)?;
+        check_gaps(series, path)?;
     }
-    Ok(series)
+    Ok(())
 }
 
 /// A row at, or before, the time of the row before it.
@@ -175,7 +181,7 @@ impl Table {
         self.decimals.push(decimal);
     }
 
-    fn pop(&mut self) {
+    pub(super) fn pop(&mut self) {
         if self.decimals.len() == self.closes.len() {
             self.decimals.pop();
         }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::assemble::{Table, TickTrouble};
-use super::options::{Duplicates, ReadOptions};
+use super::assemble::{Table, TickTrouble, check_asked};
+use super::options::ReadOptions;
 use super::row::{Row, RowFault};
 use super::source::Source;
 use super::time::TimeFormat;
 use crate::error::{FileError, Result, plain};
-use crate::series::{Reading, SeriesReport};
+use crate::series::{Reading, Series, SeriesReport};
 
 /// Kinds of faults for which a file is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,8 +89,11 @@ pub struct FileReport {
     pub columns: String,
     /// How the timestamps are written, and how many are written so.
     pub time_formats: BTreeMap<TimeFormat, usize>,
-    /// Faults by kind; empty where [`Series::from_file`](crate::Series::from_file) takes the file.
+    /// Faults of rows by kind. Where there are none, and no `refusal`, [`Series::from_file`](crate::Series::from_file)
+    /// takes the file by the same options, unless no rows are left.
     pub faults: Vec<Fault>,
+    /// Why the options refuse the file as a whole: bars of another length than declared, or bars that are missing.
+    pub refusal: Option<String>,
     /// The rows without a fault, taken as a series; `None` where there are none.
     pub series: Option<SeriesReport>,
 }
@@ -102,7 +105,7 @@ impl FileReport {
     /// [`Error::Io`](crate::Error::Io), or [`Error::File`](crate::Error::File) where no columns are found.
     pub fn from_file(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
-        Ok(survey(Source::of_file(path, options)?, options))
+        Ok(survey(Source::of_file(path, options)?, path, options))
     }
 
     /// Reads all of a text, whatever is wrong with its rows.
@@ -111,11 +114,12 @@ impl FileReport {
     /// Those of [`FileReport::from_file`].
     pub fn from_reader(reader: impl std::io::Read, options: &ReadOptions) -> Result<Self> {
         let path = Path::new(super::READER);
-        Ok(survey(Source::of_text(reader, path, options)?, options))
+        let source = Source::of_text(reader, path, options)?;
+        Ok(survey(source, path, options))
     }
 }
 
-fn survey(source: Source<'_>, options: &ReadOptions) -> FileReport {
+fn survey(source: Source<'_>, path: &Path, options: &ReadOptions) -> FileReport {
     let (unit, reading) = (source.unit, source.reading);
     let mut report = FileReport {
         rows: 0,
@@ -123,11 +127,15 @@ fn survey(source: Source<'_>, options: &ReadOptions) -> FileReport {
         columns: source.columns,
         time_formats: BTreeMap::new(),
         faults: Vec::new(),
+        refusal: None,
         series: None,
     };
     let mut table = Table::default();
     for row in source.rows {
-        report.take(row, &mut table);
+        report.take(row, &mut table, options);
+    }
+    if options.drops_last_bar {
+        table.pop();
     }
     if reading == Reading::Ticks
         && !options.falls_back_to_binary
@@ -148,14 +156,28 @@ fn survey(source: Source<'_>, options: &ReadOptions) -> FileReport {
         tick,
     };
     let series = table.finish(reading, true, no_path).ok();
+    report.refusal = series
+        .as_ref()
+        .and_then(|series| refusal(series, path, options));
     report.series = series.map(|series| series.report());
     report.faults.sort_by_key(|fault| fault.kind);
     report
 }
 
+/// What is said where a series of these rows is not what the options ask for.
+fn refusal(series: &Series, path: &Path, options: &ReadOptions) -> Option<String> {
+    let checked = check_asked(series, path, options);
+    checked.err().map(|error| error.to_string())
+}
+
 impl FileReport {
     /// Adds a row to the table, or its fault to the report.
-    fn take(&mut self, row: std::result::Result<Row, RowFault>, table: &mut Table) {
+    fn take(
+        &mut self,
+        row: std::result::Result<Row, RowFault>,
+        table: &mut Table,
+        options: &ReadOptions,
+    ) {
         self.rows += 1;
         let row = match row {
             Ok(row) => row,
@@ -164,7 +186,7 @@ impl FileReport {
         if let Some((_, format)) = row.time {
             *self.time_formats.entry(format).or_default() += 1;
         }
-        if let Err(misplaced) = table.push(&row, Duplicates::Refuse) {
+        if let Err(misplaced) = table.push(&row, options.duplicates) {
             let kind = if misplaced.is_duplicate() {
                 FaultKind::Duplicate
             } else {
