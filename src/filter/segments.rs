@@ -31,7 +31,10 @@ fn segment(values: usize) -> usize {
         return eighth;
     }
     let is_apart = |segment: &usize| (UNIT..=PAGE - 2 * UNIT).contains(&(segment % PAGE));
-    (eighth..).step_by(UNIT).find(is_apart).unwrap_or(eighth)
+    // as long as the last lane has some values left
+    let has_eight = |segment: &usize| (LANES - 1) * segment < values;
+    let mut longer = (eighth..).step_by(UNIT).take_while(has_eight);
+    longer.find(is_apart).unwrap_or(eighth)
 }
 
 /// Outputs between a group that is stored and the line that is fetched meanwhile.

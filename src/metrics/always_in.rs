@@ -67,7 +67,7 @@ impl<'a> AlwaysIn<'a> {
             trades: 0,
             pnl_pct: 0.0,
             sums: TradeSums::new(),
-            returns: ReturnSums::default(),
+            returns: ReturnSums::new(),
             falls: Falls::new(closes, rules.fee_pct(), arch),
             // the first fill pays an entry, and no exit
             before: Before {
@@ -234,6 +234,9 @@ impl CrossoverSink for AlwaysIn<'_> {
         };
         if self.trades == 0 && self.waiting == 0 {
             self.first_bar = first_bar;
+            if let Some(steps) = self.steps {
+                self.returns.begin(steps, first_bar);
+            }
         }
         self.arch.dispatch(Take {
             meter: self,

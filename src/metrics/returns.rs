@@ -6,7 +6,7 @@
 
 use super::batch::{BATCH, Bars, Column, Fills, Trades, total};
 use super::moves::Powers;
-use super::steps::{PAIR, Steps};
+use super::steps::{NONE, PAIR, Steps};
 use super::timeline::Returns;
 use crate::crossover::Side;
 
@@ -97,14 +97,29 @@ impl LaneSums {
 }
 
 /// Powers of the per-bar returns.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct ReturnSums {
+    /// The block of the first trade, where differences of its sums would not do.
+    outweighed: usize,
     /// Of whole pairs, by the number of the trade modulo 4.
     pairs: [Powers; 4],
     lanes: LaneSums,
 }
 
 impl ReturnSums {
+    pub(super) fn new() -> Self {
+        Self {
+            outweighed: NONE,
+            pairs: Default::default(),
+            lanes: LaneSums::default(),
+        }
+    }
+
+    /// Learns where the first trade begins.
+    pub(super) fn begin(&mut self, steps: &Steps<'_>, bar: u32) {
+        self.outweighed = steps.outweighed(bar);
+    }
+
     /// Adds the bars from each entry on, but for the pair of the last exit; hands back what that needs. Does a vector of
     /// something else beside each vector of look-ups: what waits for itself there costs no time of its own.
     #[inline(always)]
@@ -170,7 +185,7 @@ impl ReturnSums {
             let (bars, count) = (trades.bars, trades.count - at);
             let bars: &[u32; LANES + 1] = bars[at..].first_chunk().expect("one more than slots");
             let slopes: &Lanes = slopes[at + 1..].first_chunk().expect("whole vectors");
-            match steps.smooth_block(bars[0], bars[LANES]) {
+            match steps.smooth_block(bars[0], bars[LANES], self.outweighed) {
                 Some(block) if LANES <= count => {
                     for i in 0..LANES {
                         add_one(
@@ -184,9 +199,9 @@ impl ReturnSums {
                 _ => {
                     for i in 0..count.min(LANES) {
                         let (first, last) = (bars[i], bars[i + 1]);
-                        let between = match steps.smooth_block(first, last) {
+                        let between = match steps.smooth_block(first, last, self.outweighed) {
                             Some(block) => block.between(first, last),
-                            None => steps.between(first, last),
+                            None => steps.between(first, last, self.outweighed),
                         };
                         add_one(&mut sums[i % 4], &between, slopes[i]);
                     }

@@ -6,8 +6,11 @@
 //! `u` times the sum `S` of the block, and what was rounded before the entry cancels in the difference, so the sum over `k`
 //! whole pairs is within `(k + 1) * u * S` of exact, beside `gamma(8)` of itself for the sums of the pairs (a
 //! fourth power has the rounding of its move four times, and three of its own; one for the addition). All trades
-//! within a block together are off by at most `4,096 * u * S = 4.6e-13 S`: nothing beside the block's own returns where its
-//! closes differ by less than a factor of two. Any other block is marked as rough, and its trades are added up by [`Moves`].
+//! within a block together are off by at most `4,096 * u * S = 4.6e-13 S`. That is nothing beside the block's own returns as
+//! long as these are most of `S`, and the sizes of the trades much alike. So a block is marked as rough, and its trades are
+//! added up by [`Moves`], where its closes differ by a factor of two or more, or where one move has more than an eighth of
+//! the squares of its direction; and so is the block of a combination's first trade where the moves before it outweigh
+//! the others.
 //!
 //! A block is made when the first trade needs it: the other combinations then find it in the cache.
 // A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
@@ -15,7 +18,7 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::batch::extremes;
+use super::batch::{extremes, higher};
 use super::moves::{Moves, Powers};
 use super::ranges::Ranges;
 
@@ -25,6 +28,11 @@ pub(super) const PAIR: usize = 2;
 const BLOCK: usize = 2_048;
 /// Bars of a block.
 const BARS: usize = BLOCK * PAIR;
+/// Largest share that one move may have of the squares of its direction in a block: a single jump, which the trades may
+/// all have in their favour, would leave its rounding in the sums of what goes against them.
+const LARGEST_SHARE: f64 = 0.125;
+/// No block.
+pub(super) const NONE: usize = usize::MAX;
 /// Blocks that are kept for the next series: fresh memory costs a page fault per 4 KB.
 const KEPT: usize = 128;
 
@@ -80,30 +88,44 @@ impl<'a> Steps<'a> {
 
     /// The block of all fills from one to another, if it is one, and the sums between them are differences.
     #[inline(always)]
-    pub(super) fn smooth_block(&self, first: u32, last: u32) -> Option<&Block> {
-        let block = self.block(first as usize / BARS);
-        let is_one = first as usize / BARS == last as usize / BARS;
+    pub(super) fn smooth_block(&self, first: u32, last: u32, outweighed: usize) -> Option<&Block> {
+        let index = first as usize / BARS;
+        let block = self.block(index);
+        let is_one = index == last as usize / BARS && index != outweighed;
         (is_one && !block.is_rough).then_some(block)
+    }
+
+    /// The block of a first fill, if the moves up to it outweigh those behind it, or [`NONE`]: the rounding of the former
+    /// is in its running sums, and would stand out in the differences.
+    pub(super) fn outweighed(&self, first: u32) -> usize {
+        let index = first as usize / BARS;
+        let block = self.block(index);
+        let last = (self.moves.closes().len() - 1).min((index + 1) * BARS - 1);
+        let before = &block.sums[first as usize / PAIR % BLOCK];
+        let behind = block.sums[last / PAIR % BLOCK].minus(before);
+        let is_heavier =
+            before.fourths > behind.fourths || before.up + before.down > behind.up + behind.down;
+        if is_heavier { index } else { NONE }
     }
 
     /// Sums over the moves into the bars of the whole pairs between two fills.
     #[inline(never)]
-    pub(super) fn between(&self, first: u32, last: u32) -> Powers {
-        if let Some(block) = self.smooth_block(first, last) {
+    pub(super) fn between(&self, first: u32, last: u32, outweighed: usize) -> Powers {
+        if let Some(block) = self.smooth_block(first, last, outweighed) {
             return block.between(first, last);
         }
         let (first, last) = (first as usize / PAIR, last as usize / PAIR);
         if last <= first + 1 {
             return Powers::default();
         }
-        self.pairs_across(first, last - 1)
+        self.pairs_across(first, last - 1, outweighed)
     }
 
     /// Sums over the pairs after `first` up to and with `last`, of any blocks.
-    fn pairs_across(&self, first: usize, last: usize) -> Powers {
+    fn pairs_across(&self, first: usize, last: usize, outweighed: usize) -> Powers {
         let (index, end) = (first / BLOCK, last / BLOCK);
         let (before, after) = (self.block(index), self.block(end));
-        if before.is_rough || after.is_rough {
+        if before.is_rough || after.is_rough || index == outweighed {
             return self.moves.powers((first + 1) * PAIR..(last + 1) * PAIR);
         }
         if index == end {
@@ -159,7 +181,7 @@ impl pulp::NullaryFnOnce for Make<'_> {
         let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut sums = spare.unwrap_or_else(empty);
         let last = self.closes.len().min(self.first + BARS);
-        let mut sum = Powers::default();
+        let (mut sum, mut largest) = (Powers::default(), [0.0; 2]);
         let (chunks, _) = sums.as_chunks_mut::<{ CHUNK / PAIR }>();
         for (out, first) in chunks.iter_mut().zip((self.first..last).step_by(CHUNK)) {
             let closes = self.closes.get(first.wrapping_sub(1)..);
@@ -167,13 +189,15 @@ impl pulp::NullaryFnOnce for Make<'_> {
                 Some(closes) => closes,
                 None => &around_end(self.closes, first),
             };
-            sum = add_chunk(out, around, self.per_unit, sum);
+            sum = add_chunk(out, around, self.per_unit, sum, &mut largest);
         }
         // the move into the first bar begins before it
         let (lowest, highest) = extremes(&self.closes[self.first.saturating_sub(1)..last]);
         Block {
             sums,
-            is_rough: highest > 2.0 * lowest,
+            is_rough: highest > 2.0 * lowest
+                || largest[0] > sum.up * LARGEST_SHARE
+                || largest[1] > sum.down * LARGEST_SHARE,
         }
     }
 }
@@ -192,6 +216,7 @@ fn add_chunk(
     closes: &[f64; CHUNK + 1],
     per_unit: f64,
     before: Powers,
+    largest: &mut [f64; 2],
 ) -> Powers {
     let (mut up, mut down) = ([0.0; CHUNK], [0.0; CHUNK]);
     let (mut cubes, mut fourths) = ([0.0; CHUNK], [0.0; CHUNK]);
@@ -202,6 +227,9 @@ fn add_chunk(
         down[i] = if step < 0.0 { square } else { 0.0 };
         cubes[i] = square * step;
         fourths[i] = square * square;
+    }
+    for (largest, squares) in largest.iter_mut().zip([&up, &down]) {
+        *largest = higher(extremes(squares).1, *largest);
     }
     let mut sum = before;
     for (pair, out) in out.iter_mut().enumerate() {
@@ -231,7 +259,7 @@ mod tests {
 
     /// Sums over the pairs after `first` up to and with `last`: those between a fill in the one and a fill after the other.
     fn pairs(steps: &Steps<'_>, first: usize, last: usize) -> Powers {
-        steps.between((first * PAIR) as u32, ((last + 1) * PAIR) as u32)
+        steps.between((first * PAIR) as u32, ((last + 1) * PAIR) as u32, NONE)
     }
 
     fn near(steps: &Steps<'_>, first: usize, last: usize) -> bool {
@@ -284,7 +312,7 @@ mod tests {
         assert!(after.up > 0.0);
     }
 
-    /// One large move, then moves whose squares all round up to the next float of the running sum: the error is nearly
+    /// Some large moves, then moves whose squares all round up to the next float of the running sum: the error is nearly
     /// all that the bound allows, so a smaller bound would be wrong.
     #[test]
     fn the_bound_is_reached() {
@@ -292,8 +320,9 @@ mod tests {
         let closes: Vec<f64> = (0..4_000)
             .map(|bar| {
                 close += match bar {
-                    1 => 512.5,
-                    _ if bar >= 2 && bar % 2 == 0 => 1_024.0 * 1.005 * (-27.5_f64).exp2(),
+                    1..=32 if bar % 2 == 1 => 128.125,
+                    1..=32 => -128.125,
+                    _ if bar % 2 == 0 && bar > 0 => 1_024.0 * 1.005 * (-27.5_f64).exp2(),
                     _ => 0.0,
                 };
                 close
@@ -301,10 +330,25 @@ mod tests {
             .collect();
         let moves = Moves::new(&closes);
         let steps = Steps::new(&closes);
-        assert!(near(&steps, 0, 1_600));
-        let (found, plain) = (pairs(&steps, 0, 1_600), moves.powers(2..3_202));
-        let bound = 1_601.0 * U * moves.powers(0..4_000).up;
+        assert!(near(&steps, 16, 1_600));
+        let (found, plain) = (pairs(&steps, 16, 1_600), moves.powers(34..3_202));
+        let bound = 1_585.0 * U * moves.powers(0..4_000).up;
         assert!((found.up - plain.up).abs() > 0.9 * bound);
+    }
+
+    /// One move that is most of its block's squares makes the block rough, whichever its direction.
+    #[test]
+    fn a_jump_makes_its_block_rough() {
+        let walk = crate::random_walk(3 * BARS, 4).unwrap();
+        for (factor, expected) in [(1.3, true), (0.8, true), (1.001, false)] {
+            let mut closes = walk.closes().to_vec();
+            closes[BARS + 100..]
+                .iter_mut()
+                .for_each(|close| *close *= factor);
+            let steps = Steps::new(&closes);
+            let is_rough = [0, 1, 2].map(|block| steps.block(block).is_rough);
+            assert_eq!(is_rough, [false, expected, false], "{factor}");
+        }
     }
 
     #[test]

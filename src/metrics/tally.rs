@@ -95,13 +95,14 @@ impl BarByBar {
 
 /// Moments about the mean from the sums of powers.
 ///
-/// The sum of squares is within `gamma(bars + 16)` of exact, relatively: at most one addition a bar, and fewer than 16
-/// roundings in a term. A variation below that is rounding, and counts as none.
+/// The sum of squares is within `gamma(2 * bars + 16)` of exact, relatively: fewer than 16 roundings in a term, and one
+/// addition a bar; in differences of running sums each is relative to the block's sum, which is at most twice that of the
+/// trades. A variation below that is rounding, and counts as none.
 fn moments(returns: &Returns, bars: u64) -> ReturnMoments {
     let count = bars as f64;
     let mean = returns.sum / count;
     let about_mean = returns.squares - count * mean * mean;
-    let is_varied = bars > 1 && about_mean > gamma(bars as usize + 16) * returns.squares;
+    let is_varied = bars > 1 && about_mean > gamma(2 * bars as usize + 16) * returns.squares;
     let standardised = |power: i32, sum: f64| {
         let moment = sum / count / (about_mean / count).sqrt().powi(power);
         (is_varied && moment.is_finite()).then_some(moment)

@@ -176,6 +176,10 @@ impl<'q, 'w, 'a> Work<'q, 'w, 'a> {
     fn run(&self) -> Diagnostics {
         let mut diagnostics = Diagnostics::default();
         let _alarm = Alarm(&self.has_failed);
+        if self.next.load(Ordering::Relaxed) + 1 >= self.tiles.len() {
+            // woken up too late
+            return diagnostics;
+        }
         let (mut tile, mut words) = (Tile::take(&self.plan), Words::new(&self.plan));
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
