@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     ])?;
     let document = args.doc.as_deref().map(Document::find).transpose()?;
     let json = args.json.as_deref().map(OutFile::create).transpose()?;
-    let folder = args.plot.folder()?;
+    let folder = args.plot.folder(&plot::LADDER)?;
     let budget = Budget::new(args.runs, document.is_some());
     let series = random_walk(args.bars, 42)?;
     let grid = Grid::parse(FAST, SLOW)?;

@@ -1,5 +1,6 @@
 //! Files that are whole or absent: written beside their place, moved there when done.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -51,7 +52,7 @@ impl OutFile {
             .file
             .flush()
             .and_then(|()| self.file.get_ref().sync_all())
-            .and_then(|()| fs::rename(&self.partial, &self.path));
+            .and_then(|()| put_in_place(&self.partial, &self.path));
         self.is_finished = moved.is_ok();
         moved.map_err(|error| Failure::file(&self.path, error))
     }
@@ -74,6 +75,15 @@ impl Write for OutFile {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
+}
+
+/// Moves a finished file to its place; one that was there hands on who may read and write it.
+pub(crate) fn put_in_place(finished: &Path, path: &Path) -> io::Result<()> {
+    if let Ok(before) = fs::metadata(path) {
+        // A file system that refuses this has no permissions of its own to keep.
+        let _ = fs::set_permissions(finished, before.permissions());
+    }
+    fs::rename(finished, path)
 }
 
 /// Refuses what a finished file must not take the place of: a folder, a link, a device.
@@ -103,6 +113,19 @@ pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     one.is_file() && other.is_file() && same_file::is_same_file(one, other).unwrap_or(false)
 }
 
+/// Says whether two names that need not be there yet are of one place.
+fn is_one_place(one: &Path, other: &Path) -> bool {
+    place_of(one).is_some_and(|place| Some(place) == place_of(other))
+}
+
+/// The folder, whatever it is called by, and the name in it.
+fn place_of(path: &Path) -> Option<(PathBuf, &OsStr)> {
+    let folder = path.parent()?;
+    let is_here = folder.as_os_str().is_empty();
+    let folder = if is_here { Path::new(".") } else { folder };
+    Some((folder.canonicalize().ok()?, path.file_name()?))
+}
+
 /// Refuses two outputs of one command on one file.
 pub(crate) fn keep_apart(outputs: &[(&str, Option<&Path>)]) -> Outcome {
     for (at, (option, path)) in outputs.iter().enumerate() {
@@ -110,7 +133,7 @@ pub(crate) fn keep_apart(outputs: &[(&str, Option<&Path>)]) -> Outcome {
             let (Some(path), Some(earlier)) = (path, earlier) else {
                 continue;
             };
-            if path == earlier || is_same(path, earlier) {
+            if path == earlier || is_same(path, earlier) || is_one_place(path, earlier) {
                 return Err(Failure::Usage(format!(
                     "{other} and {option} both name {}: name two files",
                     path.display()

@@ -12,6 +12,7 @@ use crosscheck::{
 };
 
 use super::number::{counted, grouped};
+use super::output::check_place;
 use super::prices::PriceArgs;
 use super::{Failure, Outcome};
 
@@ -32,6 +33,12 @@ const TRADES: usize = 12;
 /// Names of the pictures of a sweep.
 pub(crate) const SWEEP: [&str; 3] = ["heatmap", "equity", "price"];
 
+/// Name of the picture of a ladder.
+pub(crate) const LADDER: [&str; 1] = ["ladder"];
+
+/// Name of the picture of the trap.
+pub(crate) const TRAP: [&str; 1] = ["formula-error"];
+
 /// Formats of every picture.
 const FORMATS: [&str; 2] = ["svg", "png"];
 
@@ -49,12 +56,7 @@ impl PlotArgs {
         let Some(folder) = &self.plot else {
             return Ok(());
         };
-        for name in names {
-            for format in FORMATS {
-                prices.keep_from(&folder.join(name).with_extension(format))?;
-            }
-        }
-        Ok(())
+        pictures(folder, names).try_for_each(|path| prices.keep_from(&path))
     }
 
     /// Refuses a picture of more combinations than can be seen.
@@ -69,8 +71,9 @@ impl PlotArgs {
         )))
     }
 
-    /// Makes the folder, if one was named, so that a name that cannot be one is known before anything is computed.
-    pub(crate) fn folder(&self) -> Outcome<Option<&Path>> {
+    /// Makes the folder, if one was named, so that a name that cannot be one is known before anything is computed; so is
+    /// a place in it through which a picture would be drawn over another file, or into a pipe.
+    pub(crate) fn folder(&self, names: &[&str]) -> Outcome<Option<&Path>> {
         let Some(folder) = self.plot.as_deref() else {
             return Ok(None);
         };
@@ -80,9 +83,22 @@ impl PlotArgs {
                 folder.display()
             )));
         }
+        if folder.is_symlink() && !folder.exists() {
+            return Err(Failure::Data(format!(
+                "--plot {} is a link to nothing: make the folder that it is to, or name another",
+                folder.display()
+            )));
+        }
         std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
+        pictures(folder, names).try_for_each(|path| check_place(&path))?;
         Ok(Some(folder))
     }
+}
+
+/// Where pictures of these names are drawn.
+fn pictures(folder: &Path, names: &[&str]) -> impl Iterator<Item = PathBuf> {
+    let of_name = |name| FORMATS.map(|format| folder.join(name).with_extension(format));
+    names.iter().flat_map(of_name)
 }
 
 /// Draws a sweep: the metric over the grid, and the best combinations' equity and last trades.
@@ -141,7 +157,7 @@ fn window(series: &Series, trades: &[Trade]) -> Range<usize> {
 
 /// Draws the speed ladder.
 pub(crate) fn ladder(folder: &Path, rungs: &[Rung], note: &str) -> Outcome {
-    each(folder, "ladder", |path| plot::ladder(rungs, note, path))
+    each(folder, LADDER[0], |path| plot::ladder(rungs, note, path))
 }
 
 /// Lengths of the series on which formulas are measured, in bars.
@@ -180,9 +196,7 @@ pub(crate) fn trap(folder: &Path) -> Outcome {
         }
     };
     let curves = FORMULAS.map(curve);
-    each(folder, "formula-error", |path| {
-        plot::formula_error(&curves, path)
-    })
+    each(folder, TRAP[0], |path| plot::formula_error(&curves, path))
 }
 
 /// Draws one picture in both formats.

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::kept::Kept;
 use super::lock::Lock;
 use super::meta::hexadecimal;
-use super::output::{check_place, partial_of, progress_of, with_suffix};
+use super::output::{check_place, partial_of, progress_of, put_in_place, with_suffix};
 use super::rows::Format;
 use super::{Failure, Outcome};
 
@@ -156,7 +156,7 @@ impl RowsFile {
             if is_table {
                 fs::remove_file(partial)?;
             } else {
-                fs::rename(partial, path)?;
+                put_in_place(partial, path)?;
                 fs::write(&beside, format!("{meta:#}\n"))?;
             }
             fs::remove_file(progress)
@@ -172,7 +172,7 @@ impl RowsFile {
         let Place { path, partial, .. } = &self.place;
         let table = with_suffix(partial, ".table");
         super::parquet::write(partial, &table, meta)?;
-        fs::rename(&table, path).map_err(|error| Failure::file(path, error))
+        put_in_place(&table, path).map_err(|error| Failure::file(path, error))
     }
 
     #[cfg(not(feature = "parquet"))]

@@ -79,7 +79,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     plot: PlotArgs,
 
-    /// Print nothing that is not asked for
+    /// Print nothing but errors: no table, whatever --top says, no progress and no warnings about the prices
     #[arg(long)]
     quiet: bool,
 }
@@ -98,7 +98,7 @@ pub(super) struct Job {
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     interrupt::listen();
     let place = places(args)?;
-    let folder = args.plot.folder()?;
+    let folder = args.plot.folder(&plot::SWEEP)?;
     let job = set_up(args)?;
     let (mut tally, sweep) = compute(args, &job, place)?;
     if let Some(folder) = folder {

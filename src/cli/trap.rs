@@ -74,7 +74,7 @@ struct Row {
 /// Runs the command.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let file = args.json.as_deref().map(OutFile::create).transpose()?;
-    let folder = args.plot.folder()?;
+    let folder = args.plot.folder(&plot::TRAP)?;
     let mut rows = table(args.bars, "hma:20..=200:20", "hma3:24..=192:24", out)?;
     writeln!(out, "\n{PUBLISHED}")?;
     if args.long {

@@ -206,6 +206,9 @@ fn outputs_that_cannot_be_are_refused_before_anything_runs() {
         text(&one),
     ];
     assert!(fail(&parity, 2).contains("--csv and --json both name"));
+    let again = folder.path().join(".").join("one.csv");
+    let again = with(&parity[..7], &[text(&again)]);
+    assert!(fail(&again, 2).contains("--csv and --json both name"));
     assert_eq!(names_in(&folder), ["picture", "taken.csv.partial"]);
 }
 
@@ -253,4 +256,60 @@ fn a_file_in_the_place_of_a_lock_is_neither_taken_nor_removed() {
         &["--out", text(&out)],
     ));
     assert_eq!(names_in(&folder), ["x.csv"]);
+}
+
+/// A picture is drawn into its own file: not through a link over another, and not into a pipe that nobody reads.
+#[cfg(unix)]
+#[test]
+fn pictures_are_refused_where_a_link_or_a_pipe_has_their_name() {
+    let folder = TempDir::new().unwrap();
+    let [pictures, precious, gone] =
+        ["pictures", "precious", "gone"].map(|name| folder.path().join(name));
+    fs::create_dir(&pictures).unwrap();
+    fs::write(&precious, "mine").unwrap();
+    let sweep = with(&["sweep", WALK], &GRID);
+    let short = ["ladder", "--bars", "600", "--engines", "m2"];
+    let plot = ["--plot", text(&pictures)];
+    for (command, name, is_pipe) in [
+        (&sweep[..], "equity.svg", false),
+        (&sweep, "heatmap.svg", true),
+        (&short, "ladder.png", true),
+        (&["trap", "--bars", "2000"], "formula-error.png", false),
+    ] {
+        let path = pictures.join(name);
+        let reason = if is_pipe {
+            let made = Command::new("mkfifo").arg(&path).status();
+            assert!(made.unwrap().success());
+            "is no regular file"
+        } else {
+            std::os::unix::fs::symlink("../precious", &path).unwrap();
+            "is a link"
+        };
+        let error = fail(&with(command, &plot), 1);
+        assert!(error.contains(name) && error.contains(reason), "{error}");
+        assert_eq!(fs::read_dir(&pictures).unwrap().count(), 1);
+        fs::remove_file(path).unwrap();
+    }
+    assert_eq!(fs::read_to_string(precious).unwrap(), "mine");
+    std::os::unix::fs::symlink("nowhere", &gone).unwrap();
+    let error = fail(&with(&sweep, &["--plot", text(&gone)]), 1);
+    assert!(error.contains("gone is a link to nothing"), "{error}");
+}
+
+/// Rows that were private stay so.
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_replaced_hands_on_its_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = TempDir::new().unwrap();
+    let rows = folder.path().join("rows.csv");
+    let trades = ["trades", WALK, "--fast", "sma:5", "--slow", "sma:9"];
+    for command in [with(&["sweep", WALK], &GRID), trades.to_vec()] {
+        fs::write(&rows, "earlier").unwrap();
+        fs::set_permissions(&rows, fs::Permissions::from_mode(0o600)).unwrap();
+        succeed(&with(&command, &["--out", text(&rows)]));
+        let mode = fs::metadata(&rows).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(fs::read_to_string(&rows).unwrap().lines().count() > 4);
+    }
 }

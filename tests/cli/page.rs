@@ -65,7 +65,8 @@ fn a_page_without_marks_is_refused_before_anything_is_measured() {
         "--doc",
         text(&page),
     ];
-    assert!(fail(&arguments, 1).contains("page.md"));
+    assert!(fail(&arguments, 1).contains("page.md is not there: make the page first"));
+    assert!(names_in(&folder).is_empty());
     fs::write(&page, format!("# Page\n{BEGIN}\n")).unwrap();
     let error = fail(&arguments, 1);
     assert!(
@@ -76,4 +77,39 @@ fn a_page_without_marks_is_refused_before_anything_is_measured() {
         fs::read_to_string(&page).unwrap(),
         format!("# Page\n{BEGIN}\n")
     );
+}
+
+/// Neither is the page read before its place is known, nor is anything measured before its lock is held.
+#[cfg(unix)]
+#[test]
+fn a_page_that_cannot_be_replaced_is_refused_and_the_new_one_keeps_its_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = TempDir::new().unwrap();
+    let [pipe, link, page] = ["pipe.md", "link.md", "page.md"].map(|name| folder.path().join(name));
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+    let ladder = ["ladder", "--bars", "600", "--runs", "1", "--engines", "m2"];
+    let refused = |page: &Path| {
+        let output = crosscheck(&with(&ladder, &["--doc", text(page)]));
+        assert_eq!(output.status.code(), Some(1));
+        assert!(output.stdout.is_empty(), "measured for nothing");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(refused(&pipe).contains("pipe.md is no regular file"));
+    assert!(refused(&link).contains("link.md is a link"));
+    assert!(refused(Path::new("/dev/zero")).contains("/dev/zero is no regular file"));
+    fs::write(&page, format!("{BEGIN}\n{END}\n")).unwrap();
+    let allow = |mode| fs::set_permissions(&page, fs::Permissions::from_mode(mode)).unwrap();
+    allow(0o444);
+    assert!(refused(&page).contains("page.md is read-only: make it writable"));
+    allow(0o660);
+    let lock = folder.path().join("page.md.partial.lock");
+    fs::write(&lock, "mine").unwrap();
+    assert!(refused(&page).contains("page.md.partial.lock is not empty"));
+    fs::remove_file(lock).unwrap();
+    succeed(&with(&ladder, &["--doc", text(&page)]));
+    assert!(fs::read_to_string(&page).unwrap().contains("| M2 |"));
+    let mode = fs::metadata(&page).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o660);
 }

@@ -1,9 +1,9 @@
 //! The table of a Markdown page, measured and written between two marks; the prose around it stays as it is.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
 
 use crosscheck::{Grid, Sequential, random_walk};
 
@@ -41,43 +41,30 @@ const LARGER: [(&str, &str, f64); 2] = [
 /// Engines too slow for them.
 const TOO_SLOW: [&str; 2] = ["m0", "m1"];
 
-/// A page that has the marks.
+/// A page that has the marks, and the right to replace it.
 #[derive(Debug)]
 pub(super) struct Document {
-    path: PathBuf,
+    file: OutFile,
 }
 
 impl Document {
-    /// Finds the marks before anything is measured.
+    /// Takes the page's place and finds its marks before anything is measured.
+    ///
+    /// The place comes first, since it must be a regular file before it is read: a pipe would wait and a device never end.
     pub(super) fn find(path: &Path) -> Outcome<Self> {
-        let document = Self {
-            path: path.to_path_buf(),
-        };
-        document.parts().map(|_| document)
-    }
-
-    /// The page up to the end of the first mark, and from the second mark on.
-    fn parts(&self) -> Outcome<[String; 2]> {
-        let text = fs::read_to_string(&self.path);
-        let text = text.map_err(|error| Failure::file(&self.path, error))?;
-        let parts = split(&text).map_err(|reason| {
-            Failure::Data(format!(
-                "{} {reason}: write '{BEGIN}' and '{END}' once, each on a line of its own, around the place of the table",
-                self.path.display()
-            ))
-        });
-        parts.map(|parts| parts.map(str::to_owned))
+        let file = OutFile::create(path)?;
+        refuse_read_only(path)?;
+        parts(path).map(|_| Self { file })
     }
 
     /// Measures the larger grids, and writes them below the ladder's rows.
     pub(super) fn write(
-        self,
+        mut self,
         args: &Args,
         engines: &[Engine],
         rungs: &[Rung],
         budget: Budget,
     ) -> Outcome {
-        let mut file = OutFile::create(&self.path)?;
         let mut table = head(args, engines);
         let m2 = rungs.iter().find(|rung| rung.engine == "m2");
         for rung in rungs {
@@ -88,11 +75,47 @@ impl Document {
             larger(&mut table, (fast, slow), bars, engines, budget)?;
         }
         // Read again: the prose may have been edited meanwhile.
-        let [before, after] = self.parts()?;
-        let written = write!(file, "{before}\n{table}{after}");
-        written.map_err(|error| Failure::file(&self.path, error))?;
-        file.finish()
+        let [before, after] = parts(self.file.path())?;
+        let written = write!(self.file, "{before}\n{table}{after}");
+        written.map_err(|error| Failure::file(self.file.path(), error))?;
+        self.file.finish()
     }
+}
+
+/// The page up to the end of the first mark, and from the second mark on.
+fn parts(path: &Path) -> Outcome<[String; 2]> {
+    let text = fs::read_to_string(path).map_err(|error| unread(path, error))?;
+    let parts = split(&text).map_err(|reason| {
+        Failure::Data(format!(
+            "{} {reason}: write '{BEGIN}' and '{END}' once, each on a line of its own, around the place of the table",
+            path.display()
+        ))
+    });
+    parts.map(|parts| parts.map(str::to_owned))
+}
+
+/// Its folder is there, since the new page has been started in it.
+fn unread(path: &Path, error: io::Error) -> Failure {
+    if error.kind() != ErrorKind::NotFound {
+        return Failure::file(path, error);
+    }
+    Failure::Data(format!(
+        "{} is not there: make the page first, with the lines '{BEGIN}' and '{END}' around the place of the table",
+        path.display()
+    ))
+}
+
+/// A page is replaced, which its folder allows even where the page itself is closed.
+fn refuse_read_only(path: &Path) -> Outcome {
+    let is_marked = fs::metadata(path).is_ok_and(|found| found.permissions().readonly());
+    let opened = OpenOptions::new().write(true).open(path);
+    if is_marked || opened.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
+        let path = path.display();
+        return Err(Failure::Data(format!(
+            "{path} is read-only: make it writable, or name another page"
+        )));
+    }
+    Ok(())
 }
 
 /// What stands before the table, its mark included, and what stands after it.
