@@ -174,18 +174,22 @@ fn run_lanes<L: Lanes, N: Node>(
                 node.pass(simd, group(simd, bars));
             }
         } else if part == WHOLE {
-            let outs = outs.each_mut().map(|out| {
-                let (_, slots) = out.split_at_mut((start - skipped).min(out.len()));
-                // cut, not taken from: eight counters for the iterators would not fit the registers
-                let slots = slots.as_chunks_mut().0;
-                let end = groups.min(slots.len());
-                slots[..end].iter_mut()
-            });
+            let outs = outs
+                .each_mut()
+                .map(|out| slots(out, start - skipped, groups));
             run_whole(simd, node, side_by_side(lanes), side_by_side(outs));
         } else {
             run_part(simd, node, skipped, from, side_by_side(lanes), &mut outs);
         }
     }
+}
+
+/// The places of so many whole groups in a lane's output, from bar `first` on.
+fn slots(out: &mut [f64], first: usize, groups: usize) -> std::slice::IterMut<'_, [f64; LANES]> {
+    let slots = out.get_mut(first..).unwrap_or_default().as_chunks_mut().0;
+    // cut, not taken from: eight counters for the iterators would not fit the registers
+    let end = groups.min(slots.len());
+    slots[..end].iter_mut()
 }
 
 /// Computes groups that are stored whole.
