@@ -32,10 +32,9 @@ impl Place {
         check_place(path)?;
         let format = Format::of(path)?;
         let lock = Lock::hold(path)?;
-        let [partial, progress, meta] = beside(path);
-        for path in [&partial, &progress, &meta] {
-            check_place(path)?;
-        }
+        let beside = beside(path);
+        beside.iter().try_for_each(|path| check_place(path))?;
+        let [partial, progress, ..] = beside;
         if partial.exists() && !resumes {
             return Err(Failure::Usage(format!(
                 "{} holds the rows of an interrupted sweep: go on with --resume, or remove it",
@@ -52,11 +51,29 @@ impl Place {
     }
 }
 
-/// The files that a sweep writes beside its rows: the unfinished rows, the note of their progress, what they are of.
-pub(crate) fn beside(path: &Path) -> [PathBuf; 3] {
+/// The files that a sweep writes beside its rows: the unfinished rows, the note of their progress, the next of either
+/// until it is whole, and what the rows are of.
+pub(crate) fn beside(path: &Path) -> [PathBuf; 5] {
     let partial = partial_of(path);
     let progress = progress_of(&partial);
-    [partial, progress, with_suffix(path, ".meta.json")]
+    let (next, table) = (next_of(&progress), table_of(&partial));
+    [
+        partial,
+        progress,
+        next,
+        table,
+        with_suffix(path, ".meta.json"),
+    ]
+}
+
+/// The note that is to replace the one of the chunk before.
+fn next_of(progress: &Path) -> PathBuf {
+    with_suffix(progress, ".next")
+}
+
+/// The Parquet table that is made of the rows.
+fn table_of(partial: &Path) -> PathBuf {
+    with_suffix(partial, ".table")
 }
 
 /// Rows being written.
@@ -129,7 +146,7 @@ impl RowsFile {
             "bytes": self.bytes,
             "sha256": hexadecimal(self.hasher.clone()),
         });
-        let next = with_suffix(&self.place.progress, ".next");
+        let next = next_of(&self.place.progress);
         let noted = self
             .file
             .flush()
@@ -170,7 +187,7 @@ impl RowsFile {
     #[cfg(feature = "parquet")]
     fn make_table(&self, meta: &Value) -> Outcome {
         let Place { path, partial, .. } = &self.place;
-        let table = with_suffix(partial, ".table");
+        let table = table_of(partial);
         super::parquet::write(partial, &table, meta)?;
         put_in_place(&table, path).map_err(|error| Failure::file(path, error))
     }

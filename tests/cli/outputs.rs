@@ -150,7 +150,12 @@ fn pictures_and_notes_never_take_the_place_of_the_prices() {
     let prices = price_file(&folder, 300);
     let before = fs::read(&prices).unwrap();
     let grid = ["--fast", "sma:2", "--slow", "sma:5"];
-    for name in ["rows.csv.meta.json", "rows.csv.partial", "heatmap.svg"] {
+    for name in [
+        "rows.csv.meta.json",
+        "rows.csv.partial",
+        "rows.csv.partial.json.next",
+        "heatmap.svg",
+    ] {
         let named = folder.path().join(name);
         fs::rename(&prices, &named).unwrap();
         let out = folder.path().join("rows.csv");
