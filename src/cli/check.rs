@@ -41,7 +41,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         print(out, &report)?;
         if let Some(series) = &report.series {
             print_series(out, series)?;
-            last_bar(out, series, &args.file)?;
+            if !args.reading.drops_last_bar() {
+                last_bar(out, series, &args.file)?;
+            }
         }
     }
     verdict(args, out, &report)

@@ -211,6 +211,11 @@ impl FileArgs {
         found.map(|(option, _)| option)
     }
 
+    /// Says whether the bar that may be unfinished is gone.
+    pub(crate) fn drops_last_bar(&self) -> bool {
+        self.drop_last
+    }
+
     /// Returns the library's options.
     pub(crate) fn options(&self) -> ReadOptions {
         let mut options = ReadOptions::new().with_utc_offset(self.utc_offset);

@@ -230,6 +230,11 @@ fn check_exits_as_sweep_does_under_the_same_reading_options() {
         refused += usize::from(check.status.code() == Some(1));
     }
     assert_eq!(refused, 5);
+    let hint = |options: &[&str]| {
+        let said = succeed(&with(&["check", text(&gap)], options));
+        said.contains("--drop-last drops it")
+    };
+    assert!(hint(&[]) && !hint(&["--drop-last"]));
     let error = fail(&["check", text(&gap), "--refuse-gaps", "--json"], 1);
     assert!(error.contains("2 bars are missing"), "{error}");
 }
