@@ -19,6 +19,7 @@ fn side_by_side(walk: &Series, grid: &Grid, set: &MetricSet) {
     let (engine, plain) = (Sequential::new(), Rules::published());
     let rules = [
         ("published rules", plain),
+        ("no fee", Rules::default()),
         ("open trade marked", plain.with_open_trade(OpenTrade::Mark)),
         (
             "compounded",

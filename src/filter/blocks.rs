@@ -10,7 +10,7 @@ type Sums = [Row; 2];
 /// The same in registers.
 type Pair<L> = [<L as Lanes>::Vector; 2];
 
-/// Blocks of a run. The bars of one are a multiple of any place in it: streams that start so far apart sum alike.
+/// Blocks of a run. Streams that start whole runs apart sum windows at the same place of a run alike.
 pub(super) const RUN: usize = 8;
 
 /// Bars before each block of a run.

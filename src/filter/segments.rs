@@ -89,25 +89,14 @@ pub(super) fn evaluate(
 
 #[inline(always)]
 fn run<L: Lanes>(simd: L, plan: &mut Plan, warm_up: usize, closes: &[f64], out: &mut [f64]) {
-    match plan.lone() {
-        // apart, so that what passes between the steps stays in registers
-        Lone::Mean(window) => run_node(simd, window, warm_up, closes, out),
-        Lone::Sum(kernel) => run_node(simd, kernel, warm_up, closes, out),
-        Lone::No => run_node(simd, plan, warm_up, closes, out),
-    }
-}
-
-#[inline(always)]
-fn run_node<L: Lanes, N: Node>(
-    simd: L,
-    node: &mut N,
-    warm_up: usize,
-    closes: &[f64],
-    out: &mut [f64],
-) {
     let (head, values) = out.split_at_mut(warm_up.min(closes.len()));
     head.fill(f64::NAN);
-    run_lanes(simd, node, warm_up, closes, values);
+    match plan.lone() {
+        // apart, so that what passes between the steps stays in registers
+        Lone::Mean(window) => run_lanes(simd, window, warm_up, closes, values),
+        Lone::Sum(kernel) => run_lanes(simd, kernel, warm_up, closes, values),
+        Lone::No => run_lanes(simd, plan, warm_up, closes, values),
+    }
 }
 
 /// So many rows from row `start` on, counted from the first lane's first: read where they lie, or with zeros before and
