@@ -10,11 +10,11 @@ type Sums = [Row; 2];
 /// The same in registers.
 type Pair<L> = [<L as Lanes>::Vector; 2];
 
-/// Blocks of a run. Streams that start whole runs apart sum windows at the same place of a run alike.
-pub(super) const RUN: usize = 8;
+/// Blocks of the longest run. Streams that start so many blocks apart, or a multiple, sum windows at the same place alike.
+pub(super) const RUN: usize = 16;
 
-/// Bars before each block of a run.
-const BARS: [f64; RUN] = [0.0, 8.0, 16.0, 24.0, 32.0, 40.0, 48.0, 56.0];
+/// Blocks of a run in windows of fewer than `RUN` blocks, and the fewest that are summed by runs.
+const SHORT_RUN: usize = 8;
 
 /// The state of a window of whole blocks.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) enum Blocks {
 
 impl Blocks {
     pub(super) fn new(count: usize) -> Self {
-        if count < RUN {
+        if count < SHORT_RUN {
             Self::Few(Few::new(count))
         } else {
             Self::Many(Box::new(Many::new(count)))
@@ -82,8 +82,10 @@ impl Few {
     fn sums<L: Lanes>(&self, simd: L) -> Pair<L> {
         let mut sums = [simd.splat(0.0); 2];
         let blocks = &self.blocks[self.place..][..self.count];
-        for (block, &before) in blocks.iter().zip(&BARS) {
+        let mut before = 0.0;
+        for block in blocks {
             sums = append(simd, sums, before, load(simd, block));
+            before += LANES as f64;
         }
         sums
     }
@@ -107,12 +109,16 @@ impl Few {
 pub(super) struct Many {
     /// A ring of runs. Of a full one the sums of its last blocks, by how many are left out; of the newest its blocks.
     runs: Scratch,
+    /// Blocks of a run.
+    length: usize,
     /// Runs in the ring.
     count: usize,
     /// The place of the newest run in the ring.
     run: usize,
     /// Its blocks so far,
     filled: usize,
+    /// the bars in them,
+    bars: f64,
     /// and their sums.
     head: Sums,
     /// The window by the blocks of the newest run.
@@ -137,11 +143,12 @@ struct Cut {
 }
 
 impl Cut {
-    fn new(count: usize, filled: usize) -> Self {
-        let tail = (count - filled - 1) % RUN + 1;
+    /// For `count` blocks in runs of `length`, of which the newest has `filled` blocks, fewer than either.
+    fn new(count: usize, length: usize, filled: usize) -> Self {
+        let tail = (count - filled - 1) % length + 1;
         Self {
-            part: usize::from(filled < count % RUN),
-            left_out: RUN - tail,
+            part: usize::from(filled < count % length),
+            left_out: length - tail,
             before_whole: (tail * LANES) as f64,
             before_head: ((count - filled) * LANES) as f64,
         }
@@ -150,14 +157,20 @@ impl Cut {
 
 impl Many {
     fn new(count: usize) -> Self {
+        let length = if count < RUN { SHORT_RUN } else { RUN };
+        let runs = count / length + 2;
+        // a short run is never filled beyond its length
+        let cut = |filled: usize| Cut::new(count, length, filled.min(length - 1));
         let mut many = Self {
-            count: count / RUN + 2,
-            runs: Scratch::new((count / RUN + 2) * RUN * 2),
+            length,
+            count: runs,
+            runs: Scratch::new(runs * length * 2),
             run: 0,
             filled: 0,
+            bars: 0.0,
             head: [Row::ZERO; 2],
-            cuts: std::array::from_fn(|filled| Cut::new(count, filled)),
-            others: count / RUN - 1,
+            cuts: std::array::from_fn(cut),
+            others: count / length - 1,
             parts: [(0, [Row::ZERO; 2]); 2],
         };
         many.restart();
@@ -165,27 +178,29 @@ impl Many {
     }
 
     fn restart(&mut self) {
-        (self.run, self.filled) = (0, 0);
-        self.head = [Row::ZERO; 2];
+        self.run = 0;
+        self.clear();
         self.parts[1].0 = self.after(0);
         self.parts[0].0 = self.after(self.after(0));
+    }
+
+    /// Begins a new run.
+    #[inline(always)]
+    fn clear(&mut self) {
+        (self.filled, self.bars, self.head) = (0, 0.0, [Row::ZERO; 2]);
     }
 
     #[inline(always)]
     fn sums<L: Lanes>(&self, simd: L) -> Pair<L> {
         let cut = self.cuts[self.filled % RUN];
         let (run, whole) = &self.parts[cut.part];
-        let sums = load(simd, &self.blocks()[run * RUN + cut.left_out]);
+        let sums = load(simd, &self.blocks()[run * self.length + cut.left_out]);
         let sums = append(simd, sums, cut.before_whole, load(simd, whole));
         append(simd, sums, cut.before_head, load(simd, &self.head))
     }
 
     fn blocks(&self) -> &[Sums] {
         self.runs.as_chunks().0
-    }
-
-    fn blocks_mut(&mut self) -> &mut [Sums] {
-        self.runs.as_chunks_mut().0
     }
 
     /// The place after another in the ring.
@@ -195,13 +210,13 @@ impl Many {
 
     #[inline(always)]
     fn push<L: Lanes>(&mut self, simd: L, block: Pair<L>) {
-        let place = self.filled % RUN;
-        let newest = self.run * RUN + place;
-        store(simd, block, &mut self.blocks_mut()[newest]);
-        let head = append(simd, load(simd, &self.head), BARS[place], block);
+        let newest = self.run * self.length + self.filled;
+        store(simd, block, &mut self.runs.as_chunks_mut().0[newest]);
+        let head = append(simd, load(simd, &self.head), self.bars, block);
         store(simd, head, &mut self.head);
         self.filled += 1;
-        if self.filled == RUN {
+        self.bars += LANES as f64;
+        if self.filled == self.length {
             self.turn(simd);
         }
     }
@@ -209,33 +224,37 @@ impl Many {
     /// Makes the full run tails, summed backwards, sums the whole runs of the next windows, and begins a new run.
     #[inline(always)]
     fn turn<L: Lanes>(&mut self, simd: L) {
-        let bars = simd.splat(LANES as f64);
+        let (length, full) = (self.length, self.run * self.length);
         let mut sums = [simd.splat(0.0); 2];
-        let full = self.run * RUN;
-        for block in self.blocks_mut()[full..][..RUN].iter_mut().rev() {
-            let [plain, weighted] = load(simd, block);
-            let weighted = simd.mul_add(bars, sums[0], weighted);
-            sums = [simd.add(sums[0], plain), simd.add(sums[1], weighted)];
+        let blocks: &mut [Sums] = self.runs.as_chunks_mut().0;
+        for block in blocks[full..][..length].iter_mut().rev() {
+            // as `append`, with the block first
+            sums = append(simd, load(simd, block), LANES as f64, sums);
             store(simd, sums, block);
         }
         let oldest = self.after(self.after(self.run));
         self.run = self.after(self.run);
-        (self.filled, self.head) = (0, [Row::ZERO; 2]);
         // the ring from its oldest run on: one for tails only, one that may be whole, the others, the new one
         let mut run = self.after(oldest);
-        let first = load(simd, &self.blocks()[run * RUN]);
+        let first = load(simd, &self.blocks()[run * length]);
         let mut others = [simd.splat(0.0); 2];
         let mut before = 0.0;
         for _ in 0..self.others {
             run = self.after(run);
-            others = append(simd, others, before, load(simd, &self.blocks()[run * RUN]));
-            before += (RUN * LANES) as f64;
+            others = append(
+                simd,
+                others,
+                before,
+                load(simd, &self.blocks()[run * length]),
+            );
+            before += self.bars;
         }
-        let all = append(simd, first, (RUN * LANES) as f64, others);
+        let all = append(simd, first, self.bars, others);
         self.parts[0].0 = self.after(oldest);
         self.parts[1].0 = oldest;
         store(simd, others, &mut self.parts[0].1);
         store(simd, all, &mut self.parts[1].1);
+        self.clear();
     }
 }
 

@@ -23,6 +23,9 @@ const UNIT: usize = RUN * LANES;
 /// Bars of a page of memory, with which the first cache's sets repeat.
 const PAGE: usize = 512;
 
+/// Bars: how far into the same page, and twice as far back, neighbouring segments get in each other's way.
+const NEAR: usize = 64;
+
 /// Bars of a segment: an eighth of the values, so that little history is computed twice, or a little more, where
 /// neighbouring segments would lie at about the same place of a page and push each other out of the first cache.
 fn segment(values: usize) -> usize {
@@ -30,7 +33,7 @@ fn segment(values: usize) -> usize {
     if eighth < PAGE {
         return eighth;
     }
-    let is_apart = |segment: &usize| (UNIT..=PAGE - 2 * UNIT).contains(&(segment % PAGE));
+    let is_apart = |segment: &usize| (NEAR..=PAGE - 2 * NEAR).contains(&(segment % PAGE));
     // as long as the last lane has some values left
     let has_eight = |segment: &usize| (LANES - 1) * segment < values;
     let mut longer = (eighth..).step_by(UNIT).take_while(has_eight);
@@ -298,7 +301,7 @@ mod tests {
     fn filters() -> Vec<Filter> {
         let text = [
             "sma:1,2,6,7,40,99",
-            "wma:1,5,6,7,9,16,31,32,33,65,72,73,80,200,900",
+            "wma:1,5,6,7,9,16,31,32,33,65,72,73,80,136,137,200,900",
             "hma:9,100,600",
             "hma3:50",
         ];

@@ -8,8 +8,8 @@
 //! (The two-sided scheme of van Herk 1992 and Gil and Werman 1993, there for maxima, here with several blocks a window.)
 
 use super::blocks::Blocks;
-use super::group::{Node, Vectors, group, group_mut, load_group, store_group};
-use super::lanes::{LANES, Lanes};
+use super::group::{Group, Node, Vectors, group, group_mut};
+use super::lanes::{LANES, Lanes, Row};
 use super::scratch::Scratch;
 
 /// Which mean.
@@ -30,6 +30,8 @@ pub(super) struct Window {
     lifts: [f64; LANES],
     /// Rows of a group whose windows hold one more block than the others'.
     over: usize,
+    /// The bars before that block, by row.
+    left: [f64; LANES],
     /// The sums of each block's last rows by how many are left out, a ring of blocks; the first block once more after
     /// the last, so that the eight tails of a group always lie in a row.
     tails: Scratch,
@@ -59,6 +61,7 @@ impl Window {
             weights: std::array::from_fn(|row| ((back - 1) * LANES + 1 + row) as f64 * inverse),
             lifts: std::array::from_fn(|row| (over + LANES - row) as f64 * inverse),
             over,
+            left: std::array::from_fn(|row| over.saturating_sub(row) as f64),
             tails: Scratch::new((back + 3) * LANES),
             plain: Scratch::new(back + 2),
             newest: 0,
@@ -79,96 +82,93 @@ impl Window {
         [oldest, next(oldest)]
     }
 
+    /// Ends a group: keeps its plain sum, and moves on.
     #[inline(always)]
-    fn keep<L: Lanes>(&mut self, simd: L, tails: Vectors<L>, plain: L::Vector) {
-        store_group(simd, tails, group_mut(&mut self.tails, self.newest * LANES));
+    fn advance<L: Lanes>(&mut self, simd: L, oldest: usize, sums: [L::Vector; 2]) {
+        simd.store(sums[0], &mut self.plain[self.newest].0);
         if self.newest == 0 {
             let copy = self.plain.len() * LANES;
-            store_group(simd, tails, group_mut(&mut self.tails, copy));
+            self.tails.copy_within(..LANES, copy);
         }
-        simd.store(plain, &mut self.plain[self.newest].0);
+        self.newest = oldest;
+        self.whole.push(simd, sums);
     }
 
-    /// The tails of a group's windows: the last rows of the oldest block, and all but these of the next one.
-    #[inline(always)]
-    fn tails<L: Lanes>(&self, simd: L, oldest: usize) -> Vectors<L> {
-        load_group(simd, group(&self.tails, (oldest + 1) * LANES - self.over))
-    }
-
-    /// Takes a group of a weighted mean, and returns its plain and its weighted sum.
-    #[inline(always)]
-    fn weigh<L: Lanes>(&mut self, simd: L, input: &Vectors<L>) -> [L::Vector; 2] {
-        let mut block = input[LANES - 1];
-        let mut sums = *input;
-        for row in (0..LANES - 1).rev() {
-            block = simd.add(block, input[row]);
-            sums[row] = simd.add(sums[row + 1], block);
-        }
-        self.keep(simd, sums, block);
-        [block, sums[0]]
-    }
-
-    /// Takes a group of a plain mean, and returns its sum.
-    #[inline(always)]
-    fn sum<L: Lanes>(&mut self, simd: L, input: &Vectors<L>) -> L::Vector {
-        let mut sums = *input;
-        for row in (0..LANES - 1).rev() {
-            sums[row] = simd.add(sums[row + 1], input[row]);
-        }
-        self.keep(simd, sums, sums[0]);
-        sums[0]
-    }
-
+    // The sums of the heads go up the rows and those for the tails down, side by side: either is a chain of additions
+    // that wait for each other.
     #[inline(always)]
     fn weighted_means<L: Lanes>(&mut self, simd: L, input: &Vectors<L>) -> Vectors<L> {
-        let sums = self.weigh(simd, input);
         let [oldest, next] = self.oldest();
-        let mut tails = self.tails(simd, oldest);
         // windows that reach into the oldest block hold all of the next one: its sum from 1, and more for each row left
         let next_plain = simd.load(&self.plain[next].0);
-        let mut next_sum = simd.load(&self.tails[next * LANES].0);
-        for row in (0..LANES - 1).rev() {
-            if row < self.over {
-                next_sum = simd.add(next_sum, next_plain);
-                tails[row] = simd.add(tails[row], next_sum);
-            }
-        }
+        let next_sum = simd.load(&self.tails[next * LANES].0);
         let inverse = simd.splat(self.inverse);
         let [mut plain, weighted] = self.whole.sums(simd);
-        self.whole.push(simd, sums);
         let mut weighted = simd.mul(weighted, inverse);
-        let mut out = tails;
+        let (kept, tails) = places(&mut self.tails, self.newest, oldest, self.over);
+        let mut out = *input;
+        let (mut block, mut sum) = (input[LANES - 1], input[LANES - 1]);
+        simd.store(sum, &mut kept[LANES - 1].0);
         for row in 0..LANES {
             plain = simd.add(plain, input[row]);
             weighted = simd.mul_add(simd.splat(self.weights[row]), input[row], weighted);
             let head = simd.mul_add(simd.splat(self.lifts[row]), plain, weighted);
-            out[row] = simd.mul_add(tails[row], inverse, head);
+            let mut tail = simd.load(&tails[row].0);
+            if row < self.over {
+                let next = simd.mul_add(simd.splat(self.left[row]), next_plain, next_sum);
+                tail = simd.add(tail, next);
+            }
+            out[row] = simd.mul_add(tail, inverse, head);
+            if row + 1 < LANES {
+                let older = LANES - 2 - row;
+                block = simd.add(block, input[older]);
+                sum = simd.add(sum, block);
+                simd.store(sum, &mut kept[older].0);
+            }
         }
-        self.newest = oldest;
+        self.advance(simd, oldest, [block, sum]);
         out
     }
 
     #[inline(always)]
     fn plain_means<L: Lanes>(&mut self, simd: L, input: &Vectors<L>) -> Vectors<L> {
-        let sum = self.sum(simd, input);
         let [oldest, next] = self.oldest();
-        let mut tails = self.tails(simd, oldest);
         let next_plain = simd.load(&self.plain[next].0);
-        for row in 0..LANES - 1 {
-            if row < self.over {
-                tails[row] = simd.add(tails[row], next_plain);
-            }
-        }
         let inverse = simd.splat(self.inverse);
         let [mut plain, _] = self.whole.sums(simd);
-        self.whole.push(simd, [sum; 2]);
-        let mut out = tails;
+        let (kept, tails) = places(&mut self.tails, self.newest, oldest, self.over);
+        let mut out = *input;
+        let mut sum = input[LANES - 1];
+        simd.store(sum, &mut kept[LANES - 1].0);
         for row in 0..LANES {
             plain = simd.add(plain, input[row]);
-            out[row] = simd.mul(simd.add(tails[row], plain), inverse);
+            let mut tail = simd.load(&tails[row].0);
+            if row < self.over {
+                tail = simd.add(tail, next_plain);
+            }
+            out[row] = simd.mul(simd.add(tail, plain), inverse);
+            if row + 1 < LANES {
+                let older = LANES - 2 - row;
+                sum = simd.add(sum, input[older]);
+                simd.store(sum, &mut kept[older].0);
+            }
         }
-        self.newest = oldest;
+        self.advance(simd, oldest, [sum; 2]);
         out
+    }
+}
+
+/// Where the sums from each bar of the newest block to its end go, and the tails of a group's windows: the last rows of
+/// the oldest block, and all but these of the next one.
+#[inline(always)]
+fn places(tails: &mut [Row], newest: usize, oldest: usize, over: usize) -> (&mut Group, &Group) {
+    let (kept, from) = (newest * LANES, (oldest + 1) * LANES - over);
+    if kept < from {
+        let (before, after) = tails.split_at_mut(from);
+        (group_mut(before, kept), group(after, 0))
+    } else {
+        let (before, after) = tails.split_at_mut(kept);
+        (group_mut(after, 0), group(before, from))
     }
 }
 
@@ -189,12 +189,18 @@ impl Node for Window {
 
     #[inline(always)]
     fn pass<L: Lanes>(&mut self, simd: L, input: Vectors<L>) {
-        let sums = match self.kind {
-            Kind::Sma => [self.sum(simd, &input); 2],
-            Kind::Wma => self.weigh(simd, &input),
-        };
         let [oldest, _] = self.oldest();
-        self.newest = oldest;
-        self.whole.push(simd, sums);
+        let (kept, _) = places(&mut self.tails, self.newest, oldest, self.over);
+        let (mut block, mut sum) = (input[LANES - 1], input[LANES - 1]);
+        simd.store(sum, &mut kept[LANES - 1].0);
+        for row in (0..LANES - 1).rev() {
+            block = simd.add(block, input[row]);
+            sum = match self.kind {
+                Kind::Sma => block,
+                Kind::Wma => simd.add(sum, block),
+            };
+            simd.store(sum, &mut kept[row].0);
+        }
+        self.advance(simd, oldest, [block, sum]);
     }
 }
