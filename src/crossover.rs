@@ -10,6 +10,7 @@ mod narrow;
 mod predicate;
 mod writer;
 
+pub(crate) use found::Found;
 pub(crate) use predicate::FilterForm;
 pub use predicate::{Decision, Predicate, Stage};
 pub use writer::{CrossoverSink, Side, SideWriter};

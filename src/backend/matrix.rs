@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use crate::crossover::SideWriter;
+use crate::crossover::{Found, SideWriter};
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
 use crate::filter::{Filter, MAX_REGROWTH, UNIT_ROUNDOFF};
@@ -94,6 +94,7 @@ pub fn decide_row(
     let margin = relative_bound.map(|bound| bound + reading_error(question, combination));
     let predicate = question.predicate(combination);
     diagnostics.decisions += (bars - first_bar) as u64;
+    let mut found = Found::new();
     for word in first_bar / 64..bars.div_ceil(64) {
         let first = (word * 64).max(first_bar);
         let last = (word * 64 + 63).min(bars - 1);
@@ -117,7 +118,7 @@ pub fn decide_row(
             above |= u64::from(decision.ordering.is_gt()) << bit;
             ties |= u64::from(decision.ordering.is_eq()) << bit;
         }
-        writer.write(word, &[above], Some(&[ties]));
+        writer.write_through(&mut found, word, &[above], Some(&[ties]));
     }
 }
 

@@ -4,8 +4,9 @@
 
 use super::writer::{CrossoverSink, Side};
 
-/// Crossovers on their way to the sink, in a batch on the stack.
-pub(super) struct Found {
+/// Crossovers on their way to the sink, in a batch.
+#[derive(Debug)]
+pub(crate) struct Found {
     bars: [u32; Self::CAPACITY],
     /// So small a type that no slot is out of range, which spares a check a word.
     count: u8,
@@ -18,7 +19,7 @@ impl Found {
     const FULL: u8 = 128;
 
     #[inline(always)]
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             bars: [0; Self::CAPACITY],
             count: 0,

@@ -120,6 +120,17 @@ impl<'a> SideWriter<'a> {
     /// # Panics
     /// Where `ties` is given with another length than `above`.
     pub fn write(&mut self, first_word: usize, above: &[u64], ties: Option<&[u64]>) {
+        self.write_through(&mut Found::new(), first_word, above, ties);
+    }
+
+    /// Writes through a batch that is kept from call to call: to make a new one takes as long as a word or two.
+    pub(crate) fn write_through(
+        &mut self,
+        found: &mut Found,
+        first_word: usize,
+        above: &[u64],
+        ties: Option<&[u64]>,
+    ) {
         assert!(
             ties.is_none_or(|ties| ties.len() == above.len()),
             "ties and sides differ in length"
@@ -133,6 +144,7 @@ impl<'a> SideWriter<'a> {
         // population counts and bit scans are slow without the instructions that this switches on
         self.arch.dispatch(Write {
             writer: self,
+            found,
             above,
             ties,
         });
@@ -206,8 +218,7 @@ impl<'a> SideWriter<'a> {
     }
 
     #[inline(always)]
-    fn write_words(&mut self, above: &[u64], ties: Option<&[u64]>) {
-        let mut found = Found::new();
+    fn write_words(&mut self, found: &mut Found, above: &[u64], ties: Option<&[u64]>) {
         let mut index = 0;
         while index < above.len() {
             let is_tie = |index: usize| ties.is_some_and(|ties| ties[index] != 0);
@@ -216,7 +227,7 @@ impl<'a> SideWriter<'a> {
                 .side
                 .filter(|_| base >= self.first_bar && !is_tie(index))
             else {
-                self.write_part(above[index], ties.map_or(0, |ties| ties[index]), &mut found);
+                self.write_part(above[index], ties.map_or(0, |ties| ties[index]), found);
                 index += 1;
                 continue;
             };
@@ -224,7 +235,7 @@ impl<'a> SideWriter<'a> {
             let last = above.len().min(index + whole);
             let last = (index..last).find(|&word| is_tie(word)).unwrap_or(last);
             if last == index {
-                self.write_part(above[index], 0, &mut found);
+                self.write_part(above[index], 0, found);
                 index += 1;
                 continue;
             }
@@ -302,6 +313,7 @@ fn with_bit_scans() -> pulp::Arch {
 /// Whole words to write. A closure in its place is not inlined, and gets none of the instructions.
 struct Write<'w, 'a> {
     writer: &'w mut SideWriter<'a>,
+    found: &'w mut Found,
     above: &'w [u64],
     ties: Option<&'w [u64]>,
 }
@@ -311,7 +323,7 @@ impl WithSimd for Write<'_, '_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        self.writer.write_words(self.above, self.ties);
+        self.writer.write_words(self.found, self.above, self.ties);
     }
 }
 

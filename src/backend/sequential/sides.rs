@@ -5,7 +5,7 @@
 use super::lanes::{Lanes, WithLanes, open_bars};
 use super::plan::{Job, Plan};
 use super::rows::Tile;
-use crate::crossover::{Predicate, SideWriter};
+use crate::crossover::{Found, Predicate, SideWriter};
 use crate::diagnostics::Diagnostics;
 use crate::prefetch;
 use crate::question::Question;
@@ -17,6 +17,9 @@ pub(super) struct Words {
     above: Vec<u64>,
     ties: Vec<u64>,
     has_ties: [bool; GROUP],
+    /// Words to look at once more, and crossovers on their way to a writer: empty but for their memory.
+    open: Vec<Open>,
+    found: Found,
 }
 
 impl Words {
@@ -27,14 +30,17 @@ impl Words {
             above: vec![0; stride * GROUP],
             ties: vec![0; stride * GROUP],
             has_ties: [false; GROUP],
+            open: Vec::new(),
+            found: Found::new(),
         }
     }
 
     /// Hands the words of a combination to its writer.
-    fn write(&self, index: usize, tile: &Tile, writer: &mut SideWriter<'_>) {
+    fn write(&mut self, index: usize, tile: &Tile, writer: &mut SideWriter<'_>) {
         let words = index * self.stride..index * self.stride + tile.bars.div_ceil(64);
         let ties = self.has_ties[index].then(|| &self.ties[words.clone()]);
-        writer.write(tile.first_bar / 64, &self.above[words], ties);
+        let first = tile.first_bar / 64;
+        writer.write_through(&mut self.found, first, &self.above[words], ties);
     }
 
     /// The side words of a combination, to fill anew.
@@ -90,7 +96,7 @@ impl WithLanes for Decide<'_, '_, '_> {
 
     #[inline(always)]
     fn with_lanes<L: Lanes>(self, lanes: L) {
-        let mut open = Vec::new();
+        let mut open = std::mem::take(&mut self.words.open);
         for jobs in self.jobs.chunks_mut(GROUP) {
             open.clear();
             for job in jobs.iter() {
@@ -112,6 +118,7 @@ impl WithLanes for Decide<'_, '_, '_> {
                 self.words.write(index, self.context.tile, job.writer);
             }
         }
+        self.words.open = open;
     }
 }
 

@@ -6,8 +6,6 @@
 //! averages is one short sum of `coefficient * S^level[bar - lag]`. A lower level is a difference of a higher one,
 //! `S^k = (1 - z) S^(k+1)`, so one level is enough: an HMA has 11 taps on `S^4`, whatever its period.
 
-use std::collections::BTreeMap;
-
 use num_integer::Integer;
 
 use crate::filter::Expr;
@@ -51,13 +49,16 @@ impl Taps {
 #[derive(Debug)]
 struct Terms {
     denominator: i128,
-    numerators: BTreeMap<(usize, usize), i128>,
+    numerators: Vec<Term>,
 }
+
+/// Level and lag, and the numerator. So few in order are quicker in a row than in a tree.
+type Term = ((usize, usize), i128);
 
 /// Returns the taps of a tree of averages and combinations; `None` where it is too deep, too wide or holds a kernel.
 pub(super) fn compile(expr: &Expr) -> Option<Taps> {
     let terms = Terms::of(expr)?;
-    let levels = terms.numerators.keys().map(|&(level, _)| level);
+    let levels = terms.numerators.iter().map(|&((level, _), _)| level);
     let level = levels.max().unwrap_or(0);
     let taps = terms.at_level(level)?;
     let found = Taps {
@@ -82,35 +83,29 @@ pub(in crate::backend) struct ExactTaps {
 #[cfg(feature = "gpu")]
 pub(in crate::backend) fn compile_exact(expr: &Expr) -> Option<ExactTaps> {
     let terms = Terms::of(expr)?;
-    let is_deeper = |&(level, _): &(usize, usize)| level > MAX_LEVEL;
-    if terms.numerators.keys().any(is_deeper) {
+    let is_deeper = |&((level, _), _): &Term| level > MAX_LEVEL;
+    if terms.numerators.iter().any(is_deeper) {
         return None;
     }
     let terms = terms.at_level(MAX_LEVEL)?;
-    let numerators = terms.numerators.values();
-    let common = numerators.fold(terms.denominator, |common, numerator| common.gcd(numerator));
-    let used = terms
-        .numerators
-        .iter()
-        .filter(|&(_, &numerator)| numerator != 0);
-    let tap = |(&(_, lag), &numerator): (&(usize, usize), &i128)| {
-        Some((lag, i64::try_from(numerator / common).ok()?))
-    };
+    let numerators = terms.numerators.iter();
+    let common = numerators.fold(terms.denominator, |common, (_, numerator)| {
+        common.gcd(numerator)
+    });
+    let used = terms.numerators.iter().filter(|term| term.1 != 0);
+    let tap = |&((_, lag), numerator): &Term| Some((lag, i64::try_from(numerator / common).ok()?));
     Some(ExactTaps {
         taps: used.map(tap).collect::<Option<_>>()?,
         denominator: i64::try_from(terms.denominator / common).ok()?,
     })
 }
 
-/// One term of a window: level and lag, and the numerator.
-type WindowTerm = ((usize, usize), i128);
-
 impl Terms {
     fn of(expr: &Expr) -> Option<Self> {
         match expr {
             Expr::Close => Some(Self {
                 denominator: 1,
-                numerators: BTreeMap::from([((0, 0), 1)]),
+                numerators: vec![((0, 0), 1)],
             }),
             Expr::Sma { period, of } => {
                 let window = [((1, 0), 1), ((1, *period), -1)];
@@ -125,7 +120,7 @@ impl Terms {
             Expr::Combination(parts) => {
                 let mut sum = Self {
                     denominator: 1,
-                    numerators: BTreeMap::new(),
+                    numerators: Vec::new(),
                 };
                 for (coefficient, of) in parts {
                     sum.add(i128::from(*coefficient), &Self::of(of)?)?;
@@ -138,8 +133,8 @@ impl Terms {
     /// The terms that are not 0, as quotients.
     fn taps(&self) -> impl Iterator<Item = (usize, Tap)> {
         let terms = self.numerators.iter();
-        let terms = terms.filter(|&(_, &numerator)| numerator != 0);
-        terms.map(|(&(level, lag), &numerator)| {
+        let terms = terms.filter(|term| term.1 != 0);
+        terms.map(|&((level, lag), numerator)| {
             let coefficient = numerator as f64 / self.denominator as f64;
             (level, Tap { lag, coefficient })
         })
@@ -147,8 +142,8 @@ impl Terms {
 
     /// The same terms on one level at or above all of theirs.
     fn at_level(&self, top: usize) -> Option<Self> {
-        let mut numerators = BTreeMap::new();
-        for (&(level, lag), &numerator) in &self.numerators {
+        let mut numerators = Vec::with_capacity(MAX_TAPS);
+        for &((level, lag), numerator) in &self.numerators {
             // (1 - z)^rise, term by term
             let mut binomial = numerator;
             let rise = top - level;
@@ -164,10 +159,10 @@ impl Terms {
     }
 
     /// Passes the terms through a window.
-    fn through(&self, window: &[WindowTerm], scale: i128) -> Option<Self> {
-        let mut numerators = BTreeMap::new();
+    fn through(&self, window: &[Term], scale: i128) -> Option<Self> {
+        let mut numerators = Vec::with_capacity(window.len() * self.numerators.len());
         for &((level, lag), outer) in window {
-            for (&(inner_level, inner_lag), &inner) in &self.numerators {
+            for &((inner_level, inner_lag), inner) in &self.numerators {
                 let place = (level + inner_level, lag + inner_lag);
                 accumulate(&mut numerators, place, outer.checked_mul(inner)?)?;
             }
@@ -183,11 +178,11 @@ impl Terms {
     fn add(&mut self, coefficient: i128, other: &Self) -> Option<()> {
         let common = self.denominator.gcd(&other.denominator);
         let (mine, theirs) = (other.denominator / common, self.denominator / common);
-        for numerator in self.numerators.values_mut() {
+        for (_, numerator) in &mut self.numerators {
             *numerator = numerator.checked_mul(mine)?;
         }
         let scale = coefficient.checked_mul(theirs)?;
-        for (&place, numerator) in &other.numerators {
+        for &(place, numerator) in &other.numerators {
             accumulate(&mut self.numerators, place, numerator.checked_mul(scale)?)?;
         }
         self.denominator = self.denominator.checked_mul(mine)?;
@@ -195,13 +190,14 @@ impl Terms {
     }
 }
 
-fn accumulate(
-    numerators: &mut BTreeMap<(usize, usize), i128>,
-    place: (usize, usize),
-    numerator: i128,
-) -> Option<()> {
-    let sum = numerators.entry(place).or_default();
-    *sum = sum.checked_add(numerator)?;
+fn accumulate(numerators: &mut Vec<Term>, place: (usize, usize), numerator: i128) -> Option<()> {
+    match numerators.binary_search_by_key(&place, |term| term.0) {
+        Ok(index) => {
+            let sum = &mut numerators[index].1;
+            *sum = sum.checked_add(numerator)?;
+        }
+        Err(index) => numerators.insert(index, (place, numerator)),
+    }
     Some(())
 }
 
