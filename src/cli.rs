@@ -21,6 +21,7 @@ mod parity;
 mod parquet;
 mod plot;
 mod prices;
+mod room;
 mod rows;
 mod rows_file;
 mod rules;
@@ -64,6 +65,7 @@ pub(crate) fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(message) => return say(&message),
     };
+    interrupt::listen();
     let mut out = BufWriter::new(io::stdout().lock());
     let outcome = match cli.command {
         Command::Ladder(args) => ladder::run(&args, &mut out),

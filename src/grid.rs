@@ -105,9 +105,27 @@ impl Grid {
         Self::cross(&parse_filters(fast)?, &parse_filters(slow)?)
     }
 
-    /// Copies some of the combinations, in their order.
-    pub(crate) fn range(&self, combinations: Range<usize>) -> Result<Self> {
+    /// Copies some of the combinations, in their order: a grid to be swept in parts.
+    ///
+    /// # Errors
+    /// [`Error::EmptyGrid`] where the range is empty, [`SizeError::OutOfMemory`](crate::SizeError::OutOfMemory) where
+    /// the machine cannot hold them.
+    ///
+    /// # Panics
+    /// Where the range ends beyond [`Grid::combinations`].
+    ///
+    /// # Examples
+    /// ```
+    /// use crosscheck::Grid;
+    /// let grid = Grid::parse("hma:20..=200:20", "hma3:24..=192:24")?;
+    /// let part = grid.range(8..16)?;
+    /// assert_eq!(part.combinations(), 8);
+    /// assert_eq!(part.combination(1), grid.combination(9));
+    /// # Ok::<(), crosscheck::Error>(())
+    /// ```
+    pub fn range(&self, combinations: Range<usize>) -> Result<Self> {
         let mut grid = Collector::default();
+        grid.reserve(combinations.len())?;
         for combination in combinations {
             let (fast, slow) = self.combination(combination);
             grid.push(fast, slow);

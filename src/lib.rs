@@ -81,6 +81,7 @@ mod metrics;
 pub mod plot;
 mod prefetch;
 mod question;
+mod room;
 mod rules;
 mod selection;
 mod series;

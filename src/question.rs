@@ -6,7 +6,15 @@ use crate::crossover::{CrossoverSink, FilterForm, Predicate, SideWriter};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::grid::Grid;
+use crate::room;
 use crate::series::Series;
+
+/// Bytes that a question keeps for each bar: where its stretch of equal closes began, and the largest closes of words.
+const OF_A_BAR: usize = 8;
+
+/// Bytes that a sweep keeps for each combination until its row is there: a writer, sums or metrics, the result and the
+/// row. 1.6 KB were measured with every metric.
+const OF_A_COMBINATION: usize = 2_560;
 
 /// A series and a grid that fit each other, with what the exact predicate derives from both.
 ///
@@ -34,7 +42,9 @@ impl<'a> Question<'a> {
     /// Makes the question.
     ///
     /// # Errors
-    /// [`Error::PeriodTooLong`] with the filter of the longest need, where one has no value on any bar.
+    /// [`Error::PeriodTooLong`] with the filter of the longest need, where one has no value on any bar;
+    /// [`SizeError::OutOfMemory`](crate::SizeError::OutOfMemory) where the machine cannot hold what a sweep keeps for
+    /// each bar or combination.
     pub fn new(series: &'a Series, grid: &'a Grid) -> Result<Self> {
         let longest = grid.filters().iter().max_by_key(|filter| filter.warm_up());
         if let Some(filter) = longest.filter(|filter| filter.warm_up() >= series.bars()) {
@@ -44,6 +54,8 @@ impl<'a> Question<'a> {
                 bars: series.bars(),
             });
         }
+        room::check(series.bars(), "bar", OF_A_BAR)?;
+        room::check(grid.combinations(), "combination", OF_A_COMBINATION)?;
         let forms = grid.filters().iter().map(FilterForm::new).collect();
         Ok(Self {
             series,
@@ -140,6 +152,20 @@ impl Largest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_combination_has_room_for_all_that_is_kept_of_it() {
+        use crate::metrics::{AlwaysIn, Meter, Metrics};
+        use crate::trade::{Totals, TradeBuilder};
+        let sums = size_of::<AlwaysIn<'_>>().max(size_of::<TradeBuilder<'_, Meter<'_>>>());
+        let row = size_of::<crate::SweepRow>() + 64;
+        let result = size_of::<(Totals, Option<Metrics>)>();
+        let kept = size_of::<SideWriter<'_>>() + sums + row + result + 32;
+        assert!(
+            (OF_A_COMBINATION / 4 * 3..OF_A_COMBINATION).contains(&kept),
+            "{kept}"
+        );
+    }
 
     #[test]
     fn largest_close_covers_its_range() {

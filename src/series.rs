@@ -17,6 +17,9 @@ pub use report::{LargestGap, LargestMove, SeriesReport};
 /// Most bars a series can hold: bar indices are kept in 32 bits.
 pub const MAX_BARS: usize = u32::MAX as usize;
 
+/// Columns of a series, of eight bytes a bar each.
+const COLUMNS: usize = 7;
+
 /// How the prices of a series are read exactly, which decides every close call.
 ///
 /// A decimal price such as 0.1 has no exact `f64`, so the two readings can differ where averages tie: on

@@ -8,6 +8,8 @@ mod kept;
 mod messages;
 #[path = "cli/outputs.rs"]
 mod outputs;
+#[path = "cli/own_files.rs"]
+mod own_files;
 #[path = "cli/page.rs"]
 mod page;
 

@@ -371,6 +371,13 @@ fn gzip_is_read_by_its_content_and_other_archives_are_named() {
         (&b"PK\x03\x04.."[..], "zip"),
         (b"PAR1...", "Parquet"),
         (b"\xff\xfec\0", "UTF-16"),
+        (b"ARROW1\0\0", "Feather"),
+        (b"\x89HDF\r\n", "HDF5"),
+        (b"\x28\xb5\x2f\xfd\x04", "zstd"),
+        (b"\xfd7zXZ\0", "xz"),
+        (b"BZh91AY", "bzip2"),
+        (b"[[1735689540000, 1]]", "JSON"),
+        (b"{\"close\": [1]}", "JSON"),
     ] {
         let error = Series::from_csv_reader(start, &ReadOptions::default()).unwrap_err();
         assert!(error.to_string().contains(name), "{error}");

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crosscheck::{FaultKind, FileReport, SeriesReport};
+use crosscheck::{Error, FaultKind, FileReport, SeriesReport};
 
 use super::number::{counted, grouped, plain as price};
 use super::prices::FileArgs;
@@ -32,7 +32,14 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let report = FileReport::from_file(&args.file, &args.reading.options())?;
+    let report = FileReport::from_file(&args.file, &args.reading.options());
+    let report = report.map_err(|error| match error {
+        // No walk is checked, so that none is advised.
+        Error::Io { .. } => Failure::from(error),
+        error => args
+            .reading
+            .explain(&args.file.display().to_string(), error),
+    })?;
     if args.json {
         let text = serde_json::to_string_pretty(&report)
             .map_err(|error| Failure::Data(format!("cannot write the report as JSON: {error}")))?;

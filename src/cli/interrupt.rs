@@ -1,19 +1,33 @@
-//! Ctrl-C: the chunk at hand is finished first, so that nothing computed is lost; a second one ends at once.
+//! Ctrl-C: a sweep finishes the chunk at hand first, so that nothing computed is lost, for two seconds at the most; any
+//! other command, and a second Ctrl-C, ends at once. No unfinished file and no lock is left behind.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use super::{Failure, Outcome};
 
 static IS_ASKED: AtomicBool = AtomicBool::new(false);
-static STAGE: AtomicU8 = AtomicU8::new(Stage::SetUp as u8);
+static STAGE: AtomicU8 = AtomicU8::new(Stage::AtOnce as u8);
+static LEFTOVERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
+static BUSY: Mutex<()> = Mutex::new(());
 
 /// Exit code of a command that was interrupted, as shells have it: 128 and the number of the signal.
 pub(crate) const EXIT_CODE: u8 = 130;
+
+/// How long Ctrl-C waits for the chunk at hand: a person takes what is longer for a hang, and the rows before it are safe.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What a command is at, and so what Ctrl-C costs.
 #[derive(Debug, Clone, Copy)]
 #[repr(u8)]
 pub(crate) enum Stage {
+    /// Nothing that is kept is under way: no command looks for Ctrl-C here.
+    AtOnce,
     /// Nothing is computed yet.
     SetUp,
     /// Rows are computed, and printed at the end.
@@ -22,21 +36,47 @@ pub(crate) enum Stage {
     Writing,
 }
 
-/// Listens for Ctrl-C from here on.
+/// Listens for Ctrl-C, and for the signal that asks a process to end, from here on.
 pub(crate) fn listen() {
-    // Without a handler Ctrl-C ends the process, which only loses the chunk at hand.
+    // Without a handler Ctrl-C ends the process, which loses the chunk at hand and leaves unfinished files.
     let _ = ctrlc::set_handler(|| {
-        if IS_ASKED.swap(true, Ordering::SeqCst) {
-            // What is on the disk is whole, and the lock ends with the process.
-            std::process::exit(i32::from(EXIT_CODE));
+        let stage = STAGE.load(Ordering::SeqCst);
+        if IS_ASKED.swap(true, Ordering::SeqCst) || stage == Stage::AtOnce as u8 {
+            end(None);
         }
-        eprintln!("{}", promise(STAGE.load(Ordering::SeqCst)));
+        eprintln!("{}", promise(stage));
+        thread::spawn(|| {
+            thread::sleep(PATIENCE);
+            end(Some(&lock(&LAST_WORDS)));
+        });
     });
+}
+
+/// Ends the process, not amid a write: what is on the disk is whole.
+fn end(words: Option<&str>) -> ! {
+    let _idle = lock(&BUSY);
+    for path in lock(&LEFTOVERS).iter() {
+        let _ = fs::remove_file(path);
+    }
+    if let Some(words) = words {
+        eprintln!("{words}");
+    }
+    std::process::exit(i32::from(EXIT_CODE));
+}
+
+/// Keeps Ctrl-C from ending the process until it is dropped.
+pub(crate) fn busy() -> MutexGuard<'static, ()> {
+    lock(&BUSY)
 }
 
 /// Says what the command is at.
 pub(crate) fn enter(stage: Stage) {
     STAGE.store(stage as u8, Ordering::SeqCst);
+}
+
+/// Says what is to be said where Ctrl-C ends the process from here on.
+pub(crate) fn last_words(words: String) {
+    *lock(&LAST_WORDS) = words;
 }
 
 /// Says whether Ctrl-C was pressed.
@@ -49,8 +89,32 @@ pub(crate) fn check() -> Outcome {
     if !is_asked() {
         return Ok(());
     }
-    let reason = "stopped before the first combination: nothing was computed";
-    Err(Failure::Interrupted(reason.to_owned()))
+    Err(Failure::Interrupted(NOTHING.to_owned()))
+}
+
+/// What there is before the first combination.
+pub(crate) const NOTHING: &str = "stopped before the first combination: nothing was computed";
+
+/// A file that is removed where Ctrl-C ends the process before this is dropped.
+#[derive(Debug)]
+pub(crate) struct Leftover(PathBuf);
+
+impl Leftover {
+    /// Takes the file down, before it is made.
+    pub(crate) fn note(path: &Path) -> Self {
+        lock(&LEFTOVERS).push(path.to_path_buf());
+        Self(path.to_path_buf())
+    }
+}
+
+impl Drop for Leftover {
+    fn drop(&mut self) {
+        lock(&LEFTOVERS).retain(|path| *path != self.0);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the first Ctrl-C brings about, and the second.
@@ -59,8 +123,8 @@ fn promise(stage: u8) -> &'static str {
     const WRITING: u8 = Stage::Writing as u8;
     match stage {
         WRITING => {
-            "finishing the chunk at hand; Ctrl-C again stops at once, without that chunk: the rows before it are kept \
-             for --resume"
+            "finishing the chunk at hand, for two seconds at the most; Ctrl-C again stops at once: the rows before that \
+             chunk are kept for --resume"
         }
         PRINTING => "finishing the chunk at hand; Ctrl-C again stops at once",
         _ => "stopping; Ctrl-C again stops at once",

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use same_file::Handle;
 
+use super::interrupt::Leftover;
 use super::output::{check_place, lock_of};
 use super::{Failure, Outcome};
 
@@ -21,6 +22,17 @@ pub(crate) struct Lock {
     path: PathBuf,
     /// Unlocked when it is closed.
     _file: File,
+    _leftover: Leftover,
+}
+
+impl Lock {
+    fn new(path: PathBuf, file: File) -> Self {
+        Self {
+            _leftover: Leftover::note(&path),
+            path,
+            _file: file,
+        }
+    }
 }
 
 impl Lock {
@@ -42,12 +54,12 @@ impl Lock {
             }
             if let Some(warning) = judge(file.try_lock(), output, &path)? {
                 eprintln!("warning: {warning}");
-                return Ok(Self { path, _file: file });
+                return Ok(Self::new(path, file));
             }
             // Its last owner may have removed it after it was opened here: then the lock is on a file that has no name.
             let held = file.try_clone().and_then(Handle::from_file).map_err(fail)?;
             if Handle::from_path(&path).is_ok_and(|named| named == held) {
-                return Ok(Self { path, _file: file });
+                return Ok(Self::new(path, file));
             }
         }
         Err(Failure::Data(format!(

@@ -5,8 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::interrupt::{self, Leftover};
 use super::lock::Lock;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, meta};
 
 /// A file being written under the name `NAME.partial` beside its place.
 #[derive(Debug)]
@@ -15,6 +16,7 @@ pub(crate) struct OutFile {
     partial: PathBuf,
     file: BufWriter<File>,
     is_finished: bool,
+    _leftover: Leftover,
     /// Dropped last, when the file is in its place or gone.
     _lock: Lock,
 }
@@ -31,12 +33,15 @@ impl OutFile {
                 partial.display()
             )));
         }
-        let file = File::create(&partial).map_err(|error| Failure::file(path, error))?;
+        refuse_foreign(&partial)?;
+        let leftover = Leftover::note(&partial);
+        let file = File::create_new(&partial).map_err(|error| Failure::file(path, error))?;
         Ok(Self {
             path: path.to_path_buf(),
             partial,
             file: BufWriter::new(file),
             is_finished: false,
+            _leftover: leftover,
             _lock: lock,
         })
     }
@@ -46,12 +51,15 @@ impl OutFile {
         &self.path
     }
 
-    /// Writes out what is buffered and moves the file to its place.
+    /// Writes out what is buffered and moves the file to its place. The note of a sweep whose rows were there goes with
+    /// them: it would vouch for another file.
     pub(crate) fn finish(mut self) -> Outcome {
+        let _busy = interrupt::busy();
         let moved = self
             .file
             .flush()
             .and_then(|()| self.file.get_ref().sync_all())
+            .and_then(|()| meta::forget(&self.path))
             .and_then(|()| put_in_place(&self.partial, &self.path));
         self.is_finished = moved.is_ok();
         moved.map_err(|error| Failure::file(&self.path, error))
@@ -106,6 +114,18 @@ pub(crate) fn check_place(path: &Path) -> Outcome {
         return Ok(());
     };
     Err(Failure::Data(format!("{} {reason}", path.display())))
+}
+
+/// Refuses to write over a file of a name that only an unfinished output has: nothing says that this is one.
+pub(crate) fn refuse_foreign(path: &Path) -> Outcome {
+    if fs::symlink_metadata(path).is_err() {
+        return Ok(());
+    }
+    Err(Failure::Data(format!(
+        "{} is there already, and would be written over: it is yours, or of a command that was killed; move or remove \
+         it, or name another output",
+        path.display()
+    )))
 }
 
 /// Says whether two names are of one regular file; nothing else is opened, since a pipe would wait for its other end.

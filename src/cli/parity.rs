@@ -11,7 +11,7 @@ use super::number::{counted, grouped};
 use super::output::{OutFile, keep_apart};
 use super::prices::{self, PriceArgs};
 use super::table::Table;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, room};
 
 /// What is judged on where no prices are given.
 const WALK: &str = "random-walk:150000:42";
@@ -138,6 +138,7 @@ fn judge(
     grid: &Grid,
     rules: &Rules,
 ) -> Outcome<Vec<ParityReport>> {
+    check_room(series, grid)?;
     let reference = Pool::new(None);
     let judge = |candidate: &Candidate| {
         let limits = TripLimits {
@@ -149,6 +150,19 @@ fn judge(
         Ok(report(&reference, candidate, series, grid, rules, limits)?)
     };
     candidates.iter().map(judge).collect()
+}
+
+/// Refuses what the memory cannot hold: a formula's values are rows of all filters, and it sums in rows of its own.
+fn check_room(series: &Series, grid: &Grid) -> Outcome {
+    let rows = grid.filters().len().saturating_add(16);
+    let bytes = series
+        .bars()
+        .saturating_mul(rows)
+        .saturating_mul(size_of::<f64>());
+    let (bars, filters) = (series.bars() as u64, grid.filters().len() as u64);
+    let (bars, filters) = (counted(bars, "bar"), counted(filters, "filter"));
+    let what = format!("the report on {bars} and {filters} needs");
+    room::ask(bytes, &what, "take fewer filters or fewer bars")
 }
 
 fn print(out: &mut dyn Write, reports: &[ParityReport], is_full: bool) -> Outcome {

@@ -14,7 +14,7 @@ use crosscheck::{
 use super::number::{counted, grouped};
 use super::output::check_place;
 use super::prices::PriceArgs;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, room};
 
 /// Where pictures go.
 #[derive(Debug, Clone, clap::Args)]
@@ -118,6 +118,7 @@ pub(crate) fn sweep(
         return Ok(()); // nothing traded: the heatmap says all there is
     }
     let best = Grid::from_pairs(&best)?;
+    check_room(series)?;
     let trades = engine.trades(series, &best, rules)?;
     let curve = |(combination, trades): (usize, &Vec<_>)| {
         let (fast, slow) = best.combination(combination);
@@ -133,6 +134,15 @@ pub(crate) fn sweep(
     each(folder, "price", |path| {
         plot::price(series, best.combination(0), &trades[0], bars.clone(), path)
     })
+}
+
+/// Refuses pictures whose curves the memory cannot hold: equity and drawdown of each combination, the averages, and the
+/// trades, of which there can be as many as bars.
+fn check_room(series: &Series) -> Outcome {
+    const OF_A_BAR: usize = (2 * BEST + 4) * size_of::<f64>() + size_of::<Trade>();
+    let bytes = series.bars().saturating_mul(OF_A_BAR);
+    let what = format!("pictures of {} need", counted(series.bars() as u64, "bar"));
+    room::ask(bytes, &what, "take fewer bars, or leave --plot out")
 }
 
 /// The best combinations that traded.

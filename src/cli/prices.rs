@@ -72,7 +72,8 @@ pub(crate) struct FileArgs {
     #[arg(long, value_name = "OFFSET", value_parser = offset_minutes, allow_hyphen_values = true, default_value = "+00:00")]
     utc_offset: i32,
 
-    /// Format of every timestamp, where the size of the number misleads
+    /// Format of every timestamp, where the size of the number misleads; one that gives years before 1700 or after
+    /// 2300 is refused
     #[arg(long, value_enum, value_name = "FORMAT")]
     time_format: Option<TimeFormatArg>,
 
@@ -166,8 +167,8 @@ impl PriceArgs {
 
     fn read(&self, is_quiet: bool) -> Outcome<Series> {
         let path = Path::new(&self.prices);
-        let series =
-            Series::from_file(path, &self.file.options()).map_err(|error| self.explain(error))?;
+        let series = Series::from_file(path, &self.file.options());
+        let series = series.map_err(|error| self.file.explain(&self.prices, error))?;
         if !is_quiet {
             for warning in series.report().warnings() {
                 eprintln!("warning: {}: {warning}", path.display());
@@ -175,13 +176,26 @@ impl PriceArgs {
         }
         Ok(series)
     }
+}
 
+impl FileArgs {
     /// Adds which option of the command line helps, where one does.
-    fn explain(&self, error: Error) -> Failure {
-        let prices = &self.prices;
+    pub(crate) fn explain(&self, prices: &str, error: Error) -> Failure {
+        let is_stated = self.time_format.is_some();
         let help = match &error {
             Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
                 "give a CSV or Parquet file, or random-walk:BARS:SEED"
+            }
+            Error::File(FileError::Duplicate { .. }) if is_stated => {
+                "leave --time-format out, if it is of a shorter unit than the file's; else --duplicates first or last"
+            }
+            Error::File(FileError::Row { reason, .. })
+                if is_stated && reason.starts_with("timestamp") =>
+            {
+                "--time-format states it"
+            }
+            Error::File(FileError::Row { reason, .. }) if reason.ends_with("state the columns") => {
+                "--columns states them, such as --columns timestamp,open,close"
             }
             Error::File(FileError::Duplicate { .. }) => {
                 "--duplicates first or last keeps one of them"
@@ -192,9 +206,7 @@ impl PriceArgs {
         };
         Failure::Data(format!("{error} ({help})"))
     }
-}
 
-impl FileArgs {
     /// An option that was given and says nothing about a walk.
     fn of_files_only(&self) -> Option<&'static str> {
         let given = [

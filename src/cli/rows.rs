@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crosscheck::{Metric, SweepRow};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::number::quoted;
 use super::{Failure, Outcome};
@@ -110,9 +110,10 @@ impl Format {
     pub(crate) fn line(self, row: &SweepRow) -> String {
         let cells = cells(row);
         if self.is_json() {
-            let named = cells.into_iter().map(|(name, cell)| (name, cell.json()));
-            let named = named.map(|(name, value)| (name.to_owned(), value));
-            return Value::Object(named.collect::<Map<_, _>>()).to_string();
+            // A map would sort the names; the columns are to be in one order in every format.
+            let named = cells.into_iter();
+            let named = named.map(|(name, cell)| format!("{}:{}", Value::from(name), cell.json()));
+            return format!("{{{}}}", named.collect::<Vec<_>>().join(","));
         }
         let texts: Vec<String> = cells.into_iter().map(|(_, cell)| cell.text()).collect();
         texts.join(",")

@@ -8,12 +8,17 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::interrupt;
+#[cfg(feature = "parquet")]
+use super::interrupt::Leftover;
 use super::kept::Kept;
 use super::lock::Lock;
 use super::meta::hexadecimal;
-use super::output::{check_place, partial_of, progress_of, put_in_place, with_suffix};
+use super::output::{
+    check_place, partial_of, progress_of, put_in_place, refuse_foreign, with_suffix,
+};
 use super::rows::Format;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, meta};
 
 /// The place of a file of rows, found to be writable and closed to other processes.
 #[derive(Debug)]
@@ -34,13 +39,8 @@ impl Place {
         let lock = Lock::hold(path)?;
         let beside = beside(path);
         beside.iter().try_for_each(|path| check_place(path))?;
+        refuse_taken(&beside, format, resumes)?;
         let [partial, progress, ..] = beside;
-        if partial.exists() && !resumes {
-            return Err(Failure::Usage(format!(
-                "{} holds the rows of an interrupted sweep: go on with --resume, or remove it",
-                partial.display()
-            )));
-        }
         Ok(Self {
             path: path.to_path_buf(),
             format,
@@ -51,19 +51,42 @@ impl Place {
     }
 }
 
+/// Refuses to write over what no sweep wrote, and over the rows of an interrupted one.
+fn refuse_taken(beside: &[PathBuf; 5], format: Format, resumes: bool) -> Outcome {
+    let [partial, progress, next, table, facts] = beside;
+    let is_note = |path| meta::read(path).is_some_and(|note| meta::is_question(&note["question"]));
+    if partial.exists() {
+        if !resumes && is_note(progress) {
+            return Err(Failure::Usage(format!(
+                "{} holds the rows of an interrupted sweep: go on with --resume, or remove it",
+                partial.display()
+            )));
+        }
+        if !resumes {
+            refuse_foreign(partial)?;
+        }
+    } else {
+        // A sweep that was killed when its rows had moved to their place leaves its note.
+        if !is_note(progress) {
+            refuse_foreign(progress)?;
+        }
+        refuse_foreign(next)?;
+        refuse_foreign(table)?;
+    }
+    let is_facts = |path| meta::read(path).is_some_and(|facts| meta::is_question(&facts));
+    if format != Format::Parquet && !is_facts(facts) {
+        refuse_foreign(facts)?;
+    }
+    Ok(())
+}
+
 /// The files that a sweep writes beside its rows: the unfinished rows, the note of their progress, the next of either
 /// until it is whole, and what the rows are of.
 pub(crate) fn beside(path: &Path) -> [PathBuf; 5] {
     let partial = partial_of(path);
     let progress = progress_of(&partial);
     let (next, table) = (next_of(&progress), table_of(&partial));
-    [
-        partial,
-        progress,
-        next,
-        table,
-        with_suffix(path, ".meta.json"),
-    ]
+    [partial, progress, next, table, meta::beside(path)]
 }
 
 /// The note that is to replace the one of the chunk before.
@@ -100,7 +123,7 @@ impl RowsFile {
         let fail = |error| Failure::file(&place.partial, error);
         let is_new = !place.partial.exists();
         let kept = if is_new {
-            Kept::nothing(File::create(&place.partial).map_err(fail)?)
+            Kept::nothing(File::create_new(&place.partial).map_err(fail)?)
         } else {
             Kept::open(&place.partial, &place.progress, question)?
         };
@@ -115,22 +138,23 @@ impl RowsFile {
             place,
         };
         if is_new {
-            rows.append(header)?;
+            rows.append(header.map(str::to_owned))?;
             rows.note_progress()?;
         }
         Ok(rows)
     }
 
     /// Writes the rows of a chunk, hands them to the disk, and notes their checksum.
-    pub(crate) fn write(&mut self, lines: &[String]) -> Outcome {
-        self.append(lines.iter().map(String::as_str))?;
-        self.rows += lines.len();
+    pub(crate) fn write(&mut self, lines: impl ExactSizeIterator<Item = String>) -> Outcome {
+        let rows = lines.len();
+        self.append(lines)?;
+        self.rows += rows;
         self.note_progress()
     }
 
-    fn append<'l>(&mut self, lines: impl IntoIterator<Item = &'l str>) -> Outcome {
-        for line in lines {
-            let line = format!("{line}\n");
+    fn append(&mut self, lines: impl IntoIterator<Item = String>) -> Outcome {
+        for mut line in lines {
+            line.push('\n');
             self.hasher.update(&line);
             self.bytes += line.len() as u64;
             let written = self.file.write_all(line.as_bytes());
@@ -157,10 +181,10 @@ impl RowsFile {
     }
 
     /// Moves the file to its place; what it is of goes into the table itself, or beside it as `NAME.meta.json`.
-    pub(crate) fn finish(mut self, meta: &Value) -> Outcome {
+    pub(crate) fn finish(mut self, facts: &Value) -> Outcome {
         let is_table = self.place.format == Format::Parquet;
         if is_table {
-            self.make_table(meta)?;
+            self.make_table(facts)?;
         }
         let Place {
             path,
@@ -168,13 +192,15 @@ impl RowsFile {
             progress,
             ..
         } = &self.place;
-        let [.., beside] = beside(path);
+        let _busy = interrupt::busy();
         let finish = || {
             if is_table {
                 fs::remove_file(partial)?;
             } else {
+                // At no time do rows stand beside the facts of others.
+                meta::forget(path)?;
                 put_in_place(partial, path)?;
-                fs::write(&beside, format!("{meta:#}\n"))?;
+                fs::write(meta::beside(path), format!("{facts:#}\n"))?;
             }
             fs::remove_file(progress)
         };
@@ -185,10 +211,11 @@ impl RowsFile {
 
     /// Should this be interrupted, the rows are still there, and --resume makes the table anew.
     #[cfg(feature = "parquet")]
-    fn make_table(&self, meta: &Value) -> Outcome {
+    fn make_table(&self, facts: &Value) -> Outcome {
         let Place { path, partial, .. } = &self.place;
         let table = table_of(partial);
-        super::parquet::write(partial, &table, meta)?;
+        let _leftover = Leftover::note(&table);
+        super::parquet::write(partial, &table, facts)?;
         put_in_place(&table, path).map_err(|error| Failure::file(path, error))
     }
 

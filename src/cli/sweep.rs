@@ -68,12 +68,13 @@ pub(crate) struct Args {
     #[arg(long, requires = "out")]
     resume: bool,
 
-    /// Combinations to compute between two writes; about a second's work where left out
+    /// Combinations to compute between two writes; about a second's work where left out, and more where the filters
+    /// would have to be computed again and again
     #[arg(long, value_name = "COMBINATIONS", value_parser = at_least_one)]
     chunk: Option<usize>,
 
-    /// Print the best K combinations
-    #[arg(long, value_name = "K", default_value_t = 10)]
+    /// Print the best K combinations, 100,000 at most
+    #[arg(long, value_name = "K", default_value_t = 10, value_parser = at_most_a_table)]
     top: usize,
 
     #[command(flatten)]
@@ -96,7 +97,8 @@ pub(super) struct Job {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    interrupt::listen();
+    interrupt::enter(Stage::SetUp);
+    interrupt::last_words(interrupt::NOTHING.to_owned());
     let place = places(args)?;
     let folder = args.plot.folder(&plot::SWEEP)?;
     let job = set_up(args)?;
@@ -143,7 +145,7 @@ fn set_up(args: &Args) -> Outcome<Job> {
     let series = args.prices.load(args.quiet)?;
     interrupt::check()?;
     args.rules.check(&series, &args.prices.prices)?;
-    Question::new(&series, &grid)?;
+    check_length(&series, &grid)?;
     let set = metric_set(args, metric, &series)?;
     Ok(Job {
         engine,
@@ -155,9 +157,24 @@ fn set_up(args: &Args) -> Outcome<Job> {
     })
 }
 
+/// Refuses a series that is too short, by the filter of the longest need alone: the memory for all combinations is never
+/// asked for at once.
+fn check_length(series: &Series, grid: &Grid) -> Outcome {
+    let longest = grid.filters().iter().max_by_key(|filter| filter.warm_up());
+    let pair = longest.map(|filter| (filter.clone(), filter.clone()));
+    Question::new(series, &Grid::from_pairs(pair.as_slice())?)?;
+    Ok(())
+}
+
 fn at_least_one(text: &str) -> Result<usize, String> {
     let count = text.parse().ok().filter(|&count| count > 0);
     count.ok_or_else(|| "give a whole number, 1 or more".to_owned())
+}
+
+fn at_most_a_table(text: &str) -> Result<usize, String> {
+    const MOST: usize = 100_000;
+    let count = text.parse().ok().filter(|&count| count <= MOST);
+    count.ok_or_else(|| "give a whole number up to 100000; --out has every row".to_owned())
 }
 
 fn title(args: &Args) -> &str {
@@ -205,24 +222,29 @@ fn compute<'a>(args: &'a Args, job: &Job, place: Option<Place>) -> Outcome<(Tall
     let total = job.grid.combinations();
     let progress = progress(args.quiet, total, tally.rows());
     let mut sweep = nothing(job);
-    let mut chunks = Chunks::new(tally.rows()..total, job.series.bars(), args.chunk);
+    let weight = job.engine.filter_weight(job.set.is_some());
+    let (pairs, bars) = (job.grid.pairs(), job.series.bars());
+    let mut chunks = Chunks::new(pairs, tally.rows(), bars, weight, args.chunk);
+    interrupt::last_words(interrupted(args, tally.rows(), total));
     interrupt::enter(file.as_ref().map_or(Stage::Printing, |_| Stage::Writing));
     while let Some(chunk) = chunks.take() {
         if interrupt::is_asked() {
             progress.abandon();
-            return Err(interrupted(args, tally.rows(), total));
+            return Err(Failure::Interrupted(interrupted(args, tally.rows(), total)));
         }
         let start = Instant::now();
         let part = job.sweep(chunk)?;
         chunks.took(start.elapsed().as_secs_f64());
+        let busy = interrupt::busy();
         if let Some(file) = &mut file {
-            let lines: Vec<_> = part.rows.iter().map(|row| format.line(row)).collect();
-            file.write(&lines)?;
+            file.write(part.rows.iter().map(|row| format.line(row)))?;
         }
-        progress.inc(part.rows.len() as u64);
         for row in &part.rows {
             tally.push(Record::of(row, job.metric));
         }
+        interrupt::last_words(interrupted(args, tally.rows(), total));
+        drop(busy);
+        progress.inc(part.rows.len() as u64);
         sweep.diagnostics.merge(&part.diagnostics);
         if args.plot.is_asked() {
             sweep.rows.extend(part.rows);
@@ -230,6 +252,7 @@ fn compute<'a>(args: &'a Args, job: &Job, place: Option<Place>) -> Outcome<(Tall
     }
     progress.finish_and_clear();
     file.map(|file| file.finish(&question)).transpose()?;
+    interrupt::last_words(PICTURES.to_owned());
     Ok((tally, sweep))
 }
 
@@ -260,12 +283,10 @@ fn begin(place: Place, job: &Job, question: &Value, tally: &mut Tally<'_>) -> Ou
 
 impl Job {
     fn sweep(&self, chunk: Range<usize>) -> Outcome<Sweep> {
-        let pair = |combination| {
-            let (fast, slow) = self.grid.combination(combination);
-            (fast.clone(), slow.clone())
-        };
         let backend = &self.engine.backend;
-        let part = Grid::from_pairs(&chunk.map(pair).collect::<Vec<_>>())?;
+        let part = self.grid.range(chunk)?;
+        self.engine
+            .check_room(&self.series, &part, self.set.is_some())?;
         let sweep = match &self.set {
             Some(set) => backend.sweep_with(&self.series, &part, &self.rules, set),
             None => backend.sweep(&self.series, &part, &self.rules),
@@ -287,11 +308,15 @@ fn progress(is_quiet: bool, total: usize, done: usize) -> ProgressBar {
         .with_position(done as u64)
 }
 
-fn interrupted(args: &Args, done: usize, total: usize) -> Failure {
+/// Where Ctrl-C comes after the last row.
+const PICTURES: &str = "stopped after the last combination: its rows are kept where --out was given, what was to come after \
+    them is not";
+
+fn interrupted(args: &Args, done: usize, total: usize) -> String {
     let (done, total) = (grouped(done as u64), counted(total as u64, "combination"));
     let next = match &args.out {
         Some(_) => "the same command with --resume goes on",
         None => "with --out the rows would be kept",
     };
-    Failure::Interrupted(format!("stopped after {done} of {total}: {next}"))
+    format!("stopped after {done} of {total}: {next}")
 }

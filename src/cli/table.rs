@@ -26,29 +26,48 @@ impl Table {
 
     /// Prints it, two spaces between the columns, none at the ends.
     pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
-        let width = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..self.rows[0].len()).map(width).collect();
-        for row in &self.rows {
-            let mut line = String::new();
-            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                if column > 0 {
-                    line.push_str("  ");
-                }
-                let pad = " ".repeat(width - cell.chars().count());
-                let is_left = column < self.left;
-                line.extend(if is_left {
-                    [cell.as_str(), &pad]
-                } else {
-                    [&pad, cell.as_str()]
-                });
-            }
-            writeln!(out, "{}", line.trim_end())?;
-        }
-        Ok(())
+        let mut widths = vec![0; self.rows[0].len()];
+        self.rows.iter().for_each(|row| widen(&mut widths, row));
+        let mut rows = self.rows.iter();
+        rows.try_for_each(|row| line(out, row, &widths, self.left))
     }
+}
+
+/// Prints a table whose rows are made twice, for their widths and for themselves: of millions none is kept.
+pub(crate) fn print<R: Iterator<Item = Vec<String>>>(
+    out: &mut dyn Write,
+    columns: &[&str],
+    left: usize,
+    rows: impl Fn() -> R,
+) -> io::Result<()> {
+    let head: Vec<String> = columns.iter().map(ToString::to_string).collect();
+    let mut widths = vec![0; columns.len()];
+    widen(&mut widths, &head);
+    rows().for_each(|row| widen(&mut widths, &row));
+    line(out, &head, &widths, left)?;
+    rows().try_for_each(|row| line(out, &row, &widths, left))
+}
+
+fn widen(widths: &mut [usize], row: &[String]) {
+    for (width, cell) in widths.iter_mut().zip(row) {
+        *width = (*width).max(cell.chars().count());
+    }
+}
+
+fn line(out: &mut dyn Write, row: &[String], widths: &[usize], left: usize) -> io::Result<()> {
+    let mut line = String::new();
+    for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
+        if column > 0 {
+            line.push_str("  ");
+        }
+        let pad = " ".repeat(width - cell.chars().count());
+        line.extend(if column < left {
+            [cell.as_str(), &pad]
+        } else {
+            [&pad, cell.as_str()]
+        });
+    }
+    writeln!(out, "{}", line.trim_end())
 }
 
 /// Writes a result in four decimals, and with an exponent where it has more digits than a table.
@@ -72,6 +91,10 @@ mod tests {
         let mut text = Vec::new();
         table.print(&mut text).unwrap();
         let expected = "name    trades\nhma:20       7\na       12,345\n";
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
+        let rows = || table.rows[1..].iter().cloned();
+        let mut text = Vec::new();
+        print(&mut text, &["name", "trades"], 1, rows).unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), expected);
     }
 

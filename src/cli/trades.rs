@@ -4,16 +4,16 @@ use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crosscheck::{Fill, Filter, Grid, Series, Side, Trade, parse_filters};
+use crosscheck::{Fill, Filter, Grid, Rules, Series, Side, Trade, parse_filters};
 
 use super::engines::{self, Engine};
 use super::number::{counted, plain as price};
 use super::output::OutFile;
 use super::prices::{self, PriceArgs};
 use super::rules::RulesArgs;
-use super::table::Table;
+use super::table;
 use super::timeframe::utc;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, room};
 
 /// List or write the trades of one combination.
 ///
@@ -55,6 +55,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let file = args.out.as_deref().map(OutFile::create).transpose()?;
     let series = args.prices.load(false)?;
     args.rules.check(&series, &args.prices.prices)?;
+    check_room(&engine, &series, &grid, &rules)?;
     let lists = engine.backend.trades(&series, &grid, &rules)?;
     let trades = lists.into_iter().next().unwrap_or_default();
     let clock = Clock::new(&series, rules.fill());
@@ -75,6 +76,16 @@ fn one(text: &str, option: &str) -> Outcome<Vec<Filter>> {
         "{option} {text} names {} filters: this command takes one; sweep takes many",
         filters.len()
     )))
+}
+
+/// Refuses a list that the memory cannot hold: how long it will be is counted first.
+fn check_room(engine: &Engine, series: &Series, grid: &Grid, rules: &Rules) -> Outcome {
+    engine.check_room(series, grid, false)?;
+    let trades = engine.backend.sweep(series, grid, rules)?.trades();
+    // A list that grows is moved to a place twice as large.
+    let bytes = (trades as usize).saturating_mul(3 * size_of::<Trade>());
+    let what = format!("{} need", counted(trades, "trade"));
+    room::ask(bytes, &what, "take fewer bars, or longer periods")
 }
 
 /// When fills are known, and whether bars are missing between two bars.
@@ -131,25 +142,27 @@ fn print(out: &mut dyn Write, trades: &[Trade], clock: &Clock<'_>) -> io::Result
         "pnl_pct",
         "",
     ];
-    let mut table = Table::new(&[times, &rest].concat(), times.len());
-    for trade in trades {
-        let bars = [trade.entry_bar, trade.exit_bar];
-        let mut row: Vec<String> = clock
-            .times_of(trade)
-            .into_iter()
-            .flatten()
-            .map(utc)
-            .collect();
-        row.extend(bars.map(|bar| bar.to_string()));
-        row.push(side(trade.side).to_owned());
-        row.extend([trade.entry_price, trade.exit_price].map(price));
-        row.push(percent(trade.pnl_pct));
-        let open = if trade.is_open { "open " } else { "" };
-        let gap = if clock.crosses_gap(trade) { "gap" } else { "" };
-        row.push(format!("{open}{gap}"));
-        table.push(row);
-    }
-    table.print(out)
+    let head = [times, &rest].concat();
+    let rows = || trades.iter().map(|trade| cells(trade, clock));
+    table::print(out, &head, times.len(), rows)
+}
+
+fn cells(trade: &Trade, clock: &Clock<'_>) -> Vec<String> {
+    let bars = [trade.entry_bar, trade.exit_bar];
+    let mut row: Vec<String> = clock
+        .times_of(trade)
+        .into_iter()
+        .flatten()
+        .map(utc)
+        .collect();
+    row.extend(bars.map(|bar| bar.to_string()));
+    row.push(side(trade.side).to_owned());
+    row.extend([trade.entry_price, trade.exit_price].map(price));
+    row.push(percent(trade.pnl_pct));
+    let open = if trade.is_open { "open " } else { "" };
+    let gap = if clock.crosses_gap(trade) { "gap" } else { "" };
+    row.push(format!("{open}{gap}"));
+    row
 }
 
 /// Refuses a name that promises another form than CSV.

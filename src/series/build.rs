@@ -4,15 +4,16 @@ use std::ops::Range;
 
 use ndarray::ArrayView1;
 
-use super::{Flat, MAX_BARS, Series};
+use super::{COLUMNS, Flat, MAX_BARS, Series};
 use crate::error::{Error, Result};
+use crate::room;
 
 impl Series {
     /// Makes a series from closes, each read as the exact value of its `f64`.
     ///
     /// # Errors
     /// [`Error::EmptySeries`], [`Error::TooManyBars`], [`Error::NonFinitePrice`] or
-    /// [`Error::NonPositivePrice`], naming the bar.
+    /// [`Error::NonPositivePrice`], naming the bar; [`SizeError::OutOfMemory`](crate::SizeError::OutOfMemory).
     ///
     /// # Examples
     /// ```
@@ -22,6 +23,7 @@ impl Series {
     /// assert!(matches!(refused, Error::NonFinitePrice { bar: 1, .. }));
     /// ```
     pub fn from_closes(closes: &[f64]) -> Result<Self> {
+        room::check(closes.len(), "bar", size_of::<f64>())?;
         Self::from_parts(closes.to_vec(), None)
     }
 
@@ -30,6 +32,7 @@ impl Series {
     /// # Errors
     /// Those of [`Series::from_closes`].
     pub fn from_array(closes: ArrayView1<'_, f64>) -> Result<Self> {
+        room::check(closes.len(), "bar", size_of::<f64>())?;
         Self::from_parts(closes.to_vec(), None)
     }
 
@@ -43,6 +46,7 @@ impl Series {
         if !(tick.is_finite() && tick > 0.0) {
             return Err(Error::InvalidTick { tick });
         }
+        room::check(ticks.len(), "bar", size_of::<f64>() + size_of::<i64>())?;
         let closes = ticks.iter().map(|&t| price(t, tick)).collect();
         Self::from_parts(closes, Some(ticks.to_vec()))
     }
@@ -175,6 +179,7 @@ impl Series {
         if range.is_empty() {
             return Err(Error::EmptySeries);
         }
+        room::check(range.len(), "bar", COLUMNS * size_of::<f64>())?;
         Ok(Self {
             closes: self.closes[range.clone()].to_vec(),
             ticks: cut(self.ticks.as_ref(), &range),

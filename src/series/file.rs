@@ -29,6 +29,7 @@ pub use time::TimeFormat;
 
 use super::Series;
 use crate::error::Result;
+use open::Room;
 use source::Source;
 
 /// What errors call the file of [`Series::from_csv_reader`], which has no name.
@@ -58,7 +59,8 @@ impl Series {
     /// [`FileError::Gap`](crate::FileError::Gap) where the options ask for it.
     pub fn from_csv_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
-        assemble::series(Source::of_text_file(path, options)?, path, options)
+        let read = || assemble::series(Source::of_text_file(path, options)?, path, options);
+        read().map_err(|error| open::blame_gzip(error, path))
     }
 
     /// Reads CSV text, plain or gzipped, from anything that can be read.
@@ -82,7 +84,11 @@ impl Series {
     /// ```
     pub fn from_csv_reader(reader: impl Read, options: &ReadOptions) -> Result<Self> {
         let path = Path::new(READER);
-        assemble::series(Source::of_text(reader, path, options)?, path, options)
+        assemble::series(
+            Source::of_text(reader, Room::ANY, path, options)?,
+            path,
+            options,
+        )
     }
 
     /// Reads a price file of any form that the build knows: CSV, plain or gzipped, and with the feature `parquet` a
@@ -92,7 +98,8 @@ impl Series {
     /// Those of [`Series::from_csv_with`] and, for a table, of `Series::from_parquet`.
     pub fn from_file(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
-        assemble::series(Source::of_file(path, options)?, path, options)
+        let read = || assemble::series(Source::of_file(path, options)?, path, options);
+        read().map_err(|error| open::blame_gzip(error, path))
     }
 
     /// Reads a Parquet table by the column names of [`Series::from_csv`].

@@ -13,6 +13,8 @@ const LARGE_RATIO: f64 = 50.0;
 
 const YEAR_MS: i64 = 366 * 86_400_000;
 
+const MONTH_MS: i64 = 31 * 86_400_000;
+
 /// The facts of a series that show a fault in its data.
 ///
 /// # Examples
@@ -190,11 +192,21 @@ impl SeriesReport {
         }
         if self.irregular_steps > 0 {
             warnings.push(format!(
-                "{} of the steps between bars no multiple of the bar length: rows may be of other time frames",
+                "{} no multiple of the bar length: rows may be of other time frames",
                 match self.irregular_steps {
-                    1 => "1 is".to_owned(),
-                    steps => format!("{} are", grouped(steps as u64)),
+                    1 => "1 of the steps between bars is".to_owned(),
+                    steps => format!("{} of the steps between bars are", grouped(steps as u64)),
                 }
+            ));
+        }
+        // A second of 1970 read as a millisecond: stamps of this century then fall into January 1970.
+        if let (Some((first, last)), Some(length)) = (self.span, self.bar_length)
+            && length < 1_000
+            && first > 0
+            && last < MONTH_MS
+        {
+            warnings.push(format!(
+                "bars of {length} ms in January 1970: the timestamps may count a longer unit than they were read in"
             ));
         }
         let is_short = self
@@ -273,6 +285,22 @@ mod tests {
         assert_eq!((report.gaps, report.irregular_steps), (0, 0));
         assert_eq!(report.bar_length, Some(60_000));
         assert!(report.warnings().is_empty(), "{:?}", report.warnings());
+    }
+
+    #[test]
+    fn seconds_read_as_milliseconds_are_found() {
+        let closes = Series::from_closes(&[1.0, 1.01, 1.0]).unwrap();
+        let warnings = |times: [i64; 3]| {
+            let series = closes.clone().with_timestamps(times.to_vec()).unwrap();
+            series.report().warnings()
+        };
+        let found = warnings([1_735_689_600, 1_735_689_660, 1_735_689_720]);
+        assert!(
+            found[0].contains("bars of 60 ms in January 1970"),
+            "{found:?}"
+        );
+        assert!(warnings([60_000, 120_000, 180_000]).is_empty());
+        assert!(warnings([1_735_689_600_000, 1_735_689_600_100, 1_735_689_600_200]).is_empty());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Longer bars from shorter ones, closed bars only.
 
-use super::Series;
+use super::{COLUMNS, Series};
 use crate::error::{Error, Result};
+use crate::room;
 
 impl Series {
     /// Makes bars of `timeframe` milliseconds: first open, highest high, lowest low, last close, summed volume.
@@ -37,6 +38,10 @@ impl Series {
                 bar_length,
             });
         }
+        // The short bars of each long bar, and its columns, of which there can be as many as of the short ones.
+        let longest = self.bars() / (timeframe / bar_length).max(1) as usize + 2;
+        let each = size_of::<Bucket>() * 2 + COLUMNS * size_of::<f64>();
+        room::check(longest.min(self.bars()), "bar", each)?;
         let buckets = closed_buckets(times, bar_length, timeframe);
         if buckets.is_empty() {
             return Err(Error::TimeframeTooLong {

@@ -136,12 +136,61 @@ fn a_second_ctrl_c_ends_at_once_and_keeps_what_is_written() {
         "{said}"
     );
     assert_eq!(kept().lines().count(), 2);
+    assert!(!folder.path().join("rows.csv.partial.lock").exists());
     let other: Vec<&str> = arguments
         .iter()
         .map(|&a| if a == "m0" { "m2" } else { a })
         .collect();
     let refused = fail(&with(&other, &["--resume"]), 2);
     assert!(refused.contains("engine was m0, is m2"), "{refused}");
+}
+
+/// A chunk of minutes is not waited for: what was written before it is kept, and the lock is gone.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_waits_two_seconds_for_a_chunk_and_no_longer() {
+    let folder = TempDir::new().unwrap();
+    let rows = folder.path().join("rows.csv");
+    let of = [
+        "sweep",
+        "random-walk:400000:7",
+        "--engine",
+        "m0",
+        "--chunk",
+        "1",
+    ];
+    let grid = [
+        "--fast",
+        "sma:1,100000",
+        "--slow",
+        "sma:2",
+        "--out",
+        text(&rows),
+    ];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crosscheck"));
+    command.stderr(std::process::Stdio::piped());
+    let child = command.args(with(&of, &grid)).spawn().unwrap();
+    let partial = folder.path().join("rows.csv.partial");
+    let kept = || fs::read_to_string(&partial).map_or(0, |text| text.lines().count());
+    while kept() < 2 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let mut kill = Command::new("kill");
+    let killed = kill.args(["-INT", &child.id().to_string()]).status();
+    assert!(killed.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    let last = said.lines().last().unwrap();
+    assert!(
+        last.contains("1 of 2 combinations") && last.contains("--resume"),
+        "{said}"
+    );
+    assert_eq!(kept(), 2);
+    assert_eq!(
+        names_in(&folder),
+        ["rows.csv.partial", "rows.csv.partial.json"]
+    );
 }
 
 #[test]

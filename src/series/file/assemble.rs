@@ -7,8 +7,18 @@ use super::options::{Duplicates, ReadOptions};
 use super::row::Row;
 use super::source::Source;
 use super::time::utc;
-use crate::error::{Error, FileError, Result};
+use crate::error::{Error, FileError, Result, SizeError};
+use crate::room;
 use crate::series::{Reading, Series};
+
+/// Rows that a table has room for at first.
+const LEAST_ROOM: usize = 1 << 12;
+
+/// Bytes of a row with every column.
+const OF_A_ROW: usize = 6 * size_of::<f64>() + size_of::<Decimal>();
+
+/// Bytes a bar that are needed at once when all rows are there: its ticks, and its step in the median.
+pub(super) const AT_THE_END: usize = 2 * size_of::<i64>();
 
 /// Reads all rows and stops at the first fault.
 pub(super) fn series(source: Source<'_>, path: &Path, options: &ReadOptions) -> Result<Series> {
@@ -16,6 +26,7 @@ pub(super) fn series(source: Source<'_>, path: &Path, options: &ReadOptions) -> 
     let mut table = Table::default();
     for row in source.rows {
         let row = row.map_err(|fault| fault.into_error(path, unit))?;
+        table.make_room(&row)?;
         table
             .push(&row, options.duplicates)
             .map_err(|misplaced| misplaced.into_error(path, unit))?;
@@ -152,6 +163,43 @@ impl Table {
         Ok(())
     }
 
+    /// Makes room for the row: as many rows again, where there is none left.
+    pub(super) fn make_room(&mut self, row: &Row) -> std::result::Result<(), SizeError> {
+        if self.closes.len() < self.closes.capacity() {
+            return Ok(());
+        }
+        let more = self.closes.len().max(LEAST_ROOM);
+        let has = [
+            row.open.is_some(),
+            row.high_low.is_some(),
+            row.high_low.is_some(),
+            row.volume.is_some(),
+        ];
+        let optional = [
+            &mut self.opens,
+            &mut self.highs,
+            &mut self.lows,
+            &mut self.volumes,
+        ];
+        let reserved = self.closes.try_reserve_exact(more);
+        let reserved = reserved
+            .and_then(|()| self.decimals.try_reserve_exact(more))
+            .and_then(|()| {
+                self.times
+                    .try_reserve_exact(more * usize::from(row.time.is_some()))
+            })
+            .and_then(|()| {
+                let mut columns = optional.into_iter().zip(has);
+                columns
+                    .try_for_each(|(column, has)| column.try_reserve_exact(more * usize::from(has)))
+            });
+        reserved.map_err(|_| {
+            let (count, noun) = (self.closes.len() + more, "bar");
+            let bytes = count.saturating_mul(OF_A_ROW);
+            SizeError::OutOfMemory { count, noun, bytes }
+        })
+    }
+
     fn append(&mut self, row: &Row) {
         self.closes.push(row.close.value);
         if let Some((time, _)) = row.time {
@@ -193,6 +241,11 @@ impl Table {
         self.volumes.pop();
     }
 
+    /// Returns the number of bars.
+    pub(super) fn bars(&self) -> usize {
+        self.closes.len()
+    }
+
     /// Returns the closes as integers of the smallest step.
     pub(super) fn ticks(&self) -> std::result::Result<Vec<i64>, TickTrouble> {
         if let Some(trouble) = &self.trouble {
@@ -221,6 +274,7 @@ impl Table {
         falls_back_to_binary: bool,
         refuse: impl Fn(TickTrouble) -> FileError,
     ) -> Result<Series> {
+        room::check(self.closes.len(), "bar", AT_THE_END)?;
         let ticks = match reading {
             Reading::Binary => None,
             Reading::Ticks => match self.ticks() {

@@ -68,7 +68,7 @@ impl Cell {
                 .of_count(*count)
                 .and_then(|time| time.checked_sub(if *is_utc { 0 } else { rules.utc_offset }))
                 .map(|time| (time, *unit))
-                .ok_or_else(|| format!("timestamp {count} in {} is out of range", unit.describe())),
+                .ok_or_else(|| unit.refuse_count(*count)),
             Self::Foreign(what) => Err(format!(
                 "timestamp is {what}: write Unix time or a timestamp"
             )),

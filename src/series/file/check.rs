@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::assemble::{Table, TickTrouble, check_asked};
+use super::assemble::{AT_THE_END, Table, TickTrouble, check_asked};
+use super::open::Room;
 use super::options::ReadOptions;
 use super::row::{Row, RowFault};
 use super::source::Source;
 use super::time::TimeFormat;
 use crate::error::{FileError, Result, plain};
+use crate::room;
 use crate::series::{Reading, Series, SeriesReport};
 
 /// Kinds of faults for which a file is refused.
@@ -27,6 +29,8 @@ pub enum FaultKind {
     Duplicate,
     /// A row earlier than the row before.
     Unsorted,
+    /// A place from which on nothing can be read: a damaged gzip file, a pipe that does not end.
+    BrokenOff,
     /// Closes whose digits do not fit 64-bit ticks; the binary reading takes them.
     NotInTicks,
 }
@@ -40,6 +44,7 @@ impl FaultKind {
             Self::ImpossibleBar => "impossible bars",
             Self::Duplicate => "duplicate timestamps",
             Self::Unsorted => "unsorted rows",
+            Self::BrokenOff => "file broken off",
             Self::NotInTicks => "closes outside 64-bit ticks",
         }
     }
@@ -102,10 +107,11 @@ impl FileReport {
     /// Reads a whole file, whatever is wrong with its rows.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io), or [`Error::File`](crate::Error::File) where no columns are found.
+    /// [`Error::Io`](crate::Error::Io), [`Error::File`](crate::Error::File) where no columns are found, or
+    /// [`SizeError::OutOfMemory`](crate::SizeError::OutOfMemory).
     pub fn from_file(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
-        Ok(survey(Source::of_file(path, options)?, path, options))
+        survey(Source::of_file(path, options)?, path, options)
     }
 
     /// Reads all of a text, whatever is wrong with its rows.
@@ -114,12 +120,12 @@ impl FileReport {
     /// Those of [`FileReport::from_file`].
     pub fn from_reader(reader: impl std::io::Read, options: &ReadOptions) -> Result<Self> {
         let path = Path::new(super::READER);
-        let source = Source::of_text(reader, path, options)?;
-        Ok(survey(source, path, options))
+        let source = Source::of_text(reader, Room::ANY, path, options)?;
+        survey(source, path, options)
     }
 }
 
-fn survey(source: Source<'_>, path: &Path, options: &ReadOptions) -> FileReport {
+fn survey(source: Source<'_>, path: &Path, options: &ReadOptions) -> Result<FileReport> {
     let (unit, reading) = (source.unit, source.reading);
     let mut report = FileReport {
         rows: 0,
@@ -132,11 +138,15 @@ fn survey(source: Source<'_>, path: &Path, options: &ReadOptions) -> FileReport 
     };
     let mut table = Table::default();
     for row in source.rows {
+        if let Ok(row) = &row {
+            table.make_room(row)?;
+        }
         report.take(row, &mut table, options);
     }
     if options.drops_last_bar {
         table.pop();
     }
+    room::check(table.bars(), "bar", AT_THE_END)?;
     if reading == Reading::Ticks
         && !options.falls_back_to_binary
         && let Err(TickTrouble { line, price, tick }) = table.ticks()
@@ -161,7 +171,7 @@ fn survey(source: Source<'_>, path: &Path, options: &ReadOptions) -> FileReport 
         .and_then(|series| refusal(series, path, options));
     report.series = series.map(|series| series.report());
     report.faults.sort_by_key(|fault| fault.kind);
-    report
+    Ok(report)
 }
 
 /// What is said where a series of these rows is not what the options ask for.

@@ -9,7 +9,7 @@ use super::ReadOptions;
 use super::check::FaultKind;
 use super::columns::Columns;
 use super::decimal::{self, Number};
-use super::open::{PlainLines, io_error, line_end};
+use super::open::{PlainLines, Room, io_error, line_end};
 use super::row::{self, Cells, Row, RowFault};
 use super::time::{self, TimeFormat};
 use crate::error::{FileError, Result};
@@ -30,6 +30,7 @@ impl<'r> Rows<'r> {
     /// Reads the header, if there is one, and finds the columns.
     pub(super) fn new(
         mut text: Box<dyn BufRead + 'r>,
+        room: Room,
         path: &Path,
         options: &ReadOptions,
     ) -> Result<Self> {
@@ -40,7 +41,7 @@ impl<'r> Rows<'r> {
                 .has_headers(false)
                 .flexible(true)
                 .delimiter(delimiter)
-                .from_reader(PlainLines::new(text, end)),
+                .from_reader(PlainLines::new(text, end, room)),
             record: StringRecord::new(),
             is_pending: false,
             is_done: false,
@@ -110,12 +111,13 @@ impl<'r> Rows<'r> {
                     let line = error
                         .position()
                         .map_or(self.reader.position().line(), csv::Position::line);
+                    let kind = if self.is_done {
+                        FaultKind::BrokenOff
+                    } else {
+                        FaultKind::Unreadable
+                    };
                     let reason = format!("cannot be read: {error}");
-                    return Err(RowFault {
-                        line,
-                        kind: FaultKind::Unreadable,
-                        reason,
-                    });
+                    return Err(RowFault { line, kind, reason });
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::open::{self, io_error};
+use super::open::{self, Room, io_error};
 use super::options::ReadOptions;
 use super::row::{Row, RowFault};
 use super::rows::Rows;
@@ -36,17 +36,24 @@ impl<'r> Source<'r> {
 
     /// Opens a file of text.
     pub(super) fn of_text_file(path: &Path, options: &'r ReadOptions) -> Result<Self> {
-        let file = File::open(path).map_err(|source| io_error(path, source))?;
-        Self::of_text(file, path, options)
+        let refuse = |source| io_error(path, source);
+        let file = File::open(path).map_err(refuse)?;
+        let room = if file.metadata().map_err(refuse)?.is_file() {
+            Room::ANY
+        } else {
+            Room::OF_A_PIPE
+        };
+        Self::of_text(file, room, path, options)
     }
 
-    /// Reads text from anything that can be read.
+    /// Reads text from anything that can be read, as long as it is no longer than the room for it.
     pub(super) fn of_text(
         reader: impl Read + 'r,
+        room: Room,
         path: &Path,
         options: &'r ReadOptions,
     ) -> Result<Self> {
-        let rows = Rows::new(open::reader(reader, path)?, path, options)?;
+        let rows = Rows::new(open::reader(reader, path)?, room, path, options)?;
         Ok(Self {
             columns: rows.columns().describe(),
             rows: Box::new(rows),

@@ -59,13 +59,25 @@ impl TimeFormat {
         scaled(count, self.shift())
     }
 
-    /// The same of a whole number.
+    /// The same of a number, nearly.
+    fn of_value(self, value: f64) -> Option<i64> {
+        let time = value * 10_f64.powi(self.shift());
+        (time.abs() < 1e18).then_some(time as i64)
+    }
+
+    /// The same of a whole number, if there can be a price at that time.
     #[cfg(feature = "parquet")]
     pub(super) fn of_count(self, count: i64) -> Option<i64> {
-        self.milliseconds(Decimal {
+        possible(self.milliseconds(Decimal {
             mantissa: count,
             exponent: 0,
-        })
+        }))
+    }
+
+    /// Says what is wrong with a count of this unit that is no time of a price.
+    #[cfg(feature = "parquet")]
+    pub(super) fn refuse_count(self, count: i64) -> String {
+        impossible(&count.to_string(), self, None)
     }
 
     /// The unit whose count of that size falls between 1973 and 5138; seconds reach back to 1970 and before.
@@ -99,12 +111,42 @@ pub(super) fn parse(
         Ok(number) => {
             let format = stated.unwrap_or_else(|| TimeFormat::of_size(number.value));
             let milliseconds = number.exact.and_then(|exact| format.milliseconds(exact));
-            let milliseconds = milliseconds
-                .ok_or_else(|| format!("timestamp {} is out of range", quoted(text)))?;
-            Ok((milliseconds, format))
+            let time = possible(milliseconds);
+            let time = time.ok_or_else(|| {
+                let likely = Some(TimeFormat::of_size(number.value));
+                let is_likely = |other: &TimeFormat| {
+                    *other != format && possible(other.of_value(number.value)).is_some()
+                };
+                impossible(&quoted(text), format, likely.filter(is_likely))
+            })?;
+            Ok((time, format))
         }
         Err(_) => iso(text, utc_offset),
     }
+}
+
+/// From 1700, so that the smallest number of 64 bits, which pandas writes for no time, is none; and to 2300, so that
+/// milliseconds are not read as seconds from May 1970 on.
+const POSSIBLE: std::ops::Range<i64> = -8_520_336_000_000..10_413_792_000_000;
+
+/// A time at which there can be a price.
+fn possible(milliseconds: Option<i64>) -> Option<i64> {
+    milliseconds.filter(|time| POSSIBLE.contains(time))
+}
+
+/// Says why a text or number is no time in that format, and of which it may be.
+fn impossible(text: &str, format: TimeFormat, likely: Option<TimeFormat>) -> String {
+    let remedy = match likely {
+        Some(likely) => format!(
+            "by its size it is {}, so state that format, or none",
+            likely.describe()
+        ),
+        None => "drop the row or repair the file".to_owned(),
+    };
+    format!(
+        "timestamp {text} in {} is not between the years 1700 and 2300: {remedy}",
+        format.describe()
+    )
 }
 
 /// `20240102` is a day, not a second of 1970.
@@ -127,23 +169,25 @@ fn scaled(decimal: Decimal, shift: i32) -> Option<i64> {
 }
 
 fn iso(text: &str, utc_offset: i64) -> Result<(i64, TimeFormat), String> {
-    if let Ok(time) = text.parse::<Timestamp>() {
-        return Ok((milliseconds(time), TimeFormat::IsoOffset));
+    if text.is_empty() {
+        return Err("timestamp is blank: drop the row or repair the file".to_owned());
     }
-    let naive = text
-        .parse::<civil::DateTime>()
-        .ok()
-        .and_then(|time| Offset::UTC.to_timestamp(time).ok());
-    match naive {
-        Some(time) => Ok((milliseconds(time) - utc_offset, TimeFormat::IsoNaive)),
-        None if text.is_empty() => {
-            Err("timestamp is blank: drop the row or repair the file".to_owned())
-        }
-        None => Err(format!(
+    let (time, format) = if let Ok(time) = text.parse::<Timestamp>() {
+        (Some(milliseconds(time)), TimeFormat::IsoOffset)
+    } else if let Ok(time) = text.parse::<civil::DateTime>() {
+        let time = Offset::UTC.to_timestamp(time).ok();
+        let time = time.map(|time| milliseconds(time) - utc_offset);
+        (time, TimeFormat::IsoNaive)
+    } else {
+        return Err(format!(
             "timestamp {} is no time: write Unix time, or ISO 8601 such as 2025-01-01T00:00:00Z",
             quoted(text)
-        )),
-    }
+        ));
+    };
+    // Old prices are written as dates, but a year such as 9999 stands for none.
+    let early = time.filter(|&time| time < POSSIBLE.end);
+    let early = early.ok_or_else(|| impossible(&quoted(text), format, None));
+    early.map(|time| (time, format))
 }
 
 fn milliseconds(time: Timestamp) -> i64 {
@@ -205,5 +249,36 @@ mod tests {
         for text in ["", "yesterday", "01/02/2024", "1e300", "2024-13-01"] {
             assert!(parse(text, None, 0).is_err(), "{text}");
         }
+    }
+
+    /// A unit that is a thousand times too long puts prices some 50,000 years ahead.
+    #[test]
+    fn a_stated_unit_that_gives_impossible_dates_is_refused_with_the_likely_one() {
+        use TimeFormat::{Microseconds, Milliseconds, Nanoseconds, Seconds};
+        for (text, stated, likely) in [
+            ("1735689600000", Seconds, "Unix milliseconds"),
+            ("1735689600000000", Milliseconds, "Unix microseconds"),
+            ("1735689600000000", Seconds, "Unix microseconds"),
+            ("1735689600000000000", Microseconds, "Unix nanoseconds"),
+        ] {
+            let error = parse(text, Some(stated), 0).unwrap_err();
+            let is_named = error.contains(text) && error.contains(stated.describe());
+            assert!(is_named && error.contains(likely), "{error}");
+        }
+        // pandas has no time, as an integer
+        let nat = parse("-9223372036854775808", None, 0).unwrap_err();
+        assert!(nat.contains("drop the row"), "{nat}");
+        let ends = [
+            ("-8520336000", true),
+            ("-8520336001", false),
+            ("10413791999", true),
+            ("10413792000", false),
+        ];
+        for (text, is_possible) in ends {
+            assert_eq!(parse(text, Some(Seconds), 0).is_ok(), is_possible, "{text}");
+        }
+        assert!(parse("1735689600000000000", Some(Nanoseconds), 0).is_ok());
+        assert!(parse("9999-12-31", None, 0).unwrap_err().contains("2300"));
+        assert!(parse("1270-01-01", None, 0).is_ok());
     }
 }
