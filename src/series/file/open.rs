@@ -67,10 +67,11 @@ pub(super) fn blame_gzip(mut error: Error, path: &Path) -> Error {
 
 /// Unpacks a whole gzip file, to see whether it is damaged; only a regular file can be read twice.
 fn fault_of_gzip(path: &Path) -> Option<String> {
-    let file = File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
+    // Opened again, a pipe would wait for a writer.
+    if !std::fs::metadata(path).ok()?.is_file() {
         return None;
     }
+    let file = File::open(path).ok()?;
     let mut packed = BufReader::with_capacity(BUFFER, file);
     if !packed.fill_buf().ok()?.starts_with(GZIP) {
         return None;
