@@ -4,6 +4,9 @@
 mod faults;
 #[path = "cli/kept.rs"]
 mod kept;
+#[cfg(target_os = "linux")]
+#[path = "cli/memory.rs"]
+mod memory;
 #[path = "cli/messages.rs"]
 mod messages;
 #[path = "cli/outputs.rs"]
