@@ -152,9 +152,9 @@ fn judge(
     candidates.iter().map(judge).collect()
 }
 
-/// Refuses what the memory cannot hold: a formula's values are rows of all filters, and it sums in rows of its own.
+/// Refuses what the memory cannot hold: rows of all filters, exact and by the formula, which sums in rows of its own.
 fn check_room(series: &Series, grid: &Grid) -> Outcome {
-    let rows = grid.filters().len().saturating_add(16);
+    let rows = grid.filters().len().saturating_mul(2).saturating_add(20);
     let bytes = series
         .bars()
         .saturating_mul(rows)
