@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use crosscheck::{
-    Backend, Compounding, Grid, MetricSet, OpenTrade, Rules, Sequential, Series, random_walk,
+    Backend, Compounding, Direction, Grid, MetricSet, OpenTrade, Rules, Sequential, Series,
+    random_walk,
 };
 
 /// Rounds of the table: each runs every sweep once, so that a slow moment of the machine meets all.
@@ -21,6 +22,7 @@ fn side_by_side(walk: &Series, grid: &Grid, set: &MetricSet) {
         ("published rules", plain),
         ("no fee", Rules::default()),
         ("open trade marked", plain.with_open_trade(OpenTrade::Mark)),
+        ("long only", plain.with_direction(Direction::LongOnly)),
         (
             "compounded",
             plain.with_compounding(Compounding::Compounded),
@@ -84,7 +86,7 @@ fn metrics(criterion: &mut Criterion) {
     group.bench_function("totals", |bencher| {
         bencher.iter(|| engine.sweep(&walk, &grid, &rules));
     });
-    let general = rules.with_open_trade(OpenTrade::Mark);
+    let general = rules.with_direction(Direction::LongOnly);
     group.bench_function("totals, general rules", |bencher| {
         bencher.iter(|| engine.sweep(&walk, &grid, &general));
     });

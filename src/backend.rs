@@ -116,7 +116,8 @@ pub trait Backend: Send + Sync {
         let question = Question::new(series, grid)?;
         rules.check(series)?;
         if rules.is_plain() {
-            let steps = set.periods_per_year().map(|_| Steps::new(series.closes()));
+            let closes = rules.filled(series.closes());
+            let steps = set.periods_per_year().map(|_| Steps::new(closes));
             let meter = || AlwaysIn::new(series.closes(), steps.as_ref(), rules, set);
             let (meters, diagnostics) = collect(self, &question, meter)?;
             let finish = |meter: AlwaysIn<'_>| {

@@ -14,6 +14,7 @@ mod returns;
 mod steps;
 mod tally;
 mod timeline;
+mod walk;
 
 pub(crate) use always_in::AlwaysIn;
 pub use equity::equity;

@@ -211,14 +211,26 @@ impl Rules {
         self.compounding
     }
 
-    /// Says whether the fast ledger covers these rules: the defaults, with any additive fee.
+    /// Says whether the fast ledger covers these rules: always in the market and filled at closes, with any additive fee, first
+    /// side and end.
     pub(crate) fn is_plain(&self) -> bool {
-        let costs = Self {
+        let plain = Self {
+            fill: match self.fill {
+                Fill::NextOpen => Fill::default(),
+                at_a_close => at_a_close,
+            },
             fee_per_side_pct: self.fee_per_side_pct,
             fixed_fee_pct: self.fixed_fee_pct,
+            first_side: self.first_side,
+            open_trade: self.open_trade,
             ..Self::default()
         };
-        *self == costs
+        *self == plain
+    }
+
+    /// The closes at which signals are filled, that of the first bar's first, under rules that fill at closes.
+    pub(crate) fn filled<'c>(&self, closes: &'c [f64]) -> &'c [f64] {
+        &closes[closes.len().min(self.fill.delay() as usize)..]
     }
 
     /// Checks that a series has what the rules need.

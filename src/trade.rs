@@ -8,8 +8,8 @@ mod ledger;
 pub(crate) use account::totals;
 pub(crate) use builder::{Market, Recorder, TradeBuilder};
 pub(crate) use costs::{Costs, pnl_of_ratio, pnl_pct};
-pub(crate) use ledger::Ledger;
 pub use ledger::Totals;
+pub(crate) use ledger::{Ledger, fees_pct, fillable};
 
 #[cfg(test)]
 use crate::crossover::CrossoverSink;
@@ -86,7 +86,7 @@ impl<'a> Position<'a> {
     }
 
     fn last_bar(&self) -> u32 {
-        self.closes.len() as u32 - 1
+        (self.closes.len() as u32).saturating_sub(1)
     }
 }
 

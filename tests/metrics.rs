@@ -8,35 +8,20 @@
     dead_code
 )]
 
+#[path = "support/measured.rs"]
+mod measured;
 #[path = "support/plain_book.rs"]
 mod plain_book;
 #[path = "support/scripted.rs"]
 mod scripted;
 
 use crosscheck::{
-    Backend, Compounding, Direction, Error, FeeFormula, Fill, FirstSide, Grid, Metric, MetricSet,
-    Metrics, OpenTrade, Pool, Rules, Sequential, Series, Undefined, random_walk, rank,
+    Backend, Compounding, Direction, FeeFormula, Fill, FirstSide, Grid, MetricSet, Metrics,
+    OpenTrade, Pool, Rules, Sequential, Series, random_walk,
 };
+use measured::{YEAR, market, measure};
 use plain_book::{PlainBook, book};
-use scripted::{Scripted, draw, random_sides};
-
-const YEAR: f64 = 252.0;
-
-fn measure(engine: &Scripted, series: &Series, rules: &Rules) -> Metrics {
-    let set = MetricSet::all(YEAR).unwrap();
-    let sweep = engine
-        .sweep_with(series, &engine.grid(), rules, &set)
-        .unwrap();
-    assert_eq!(
-        sweep.rows[0].totals,
-        engine
-            .sweep_with(series, &engine.grid(), rules, &MetricSet::trades())
-            .unwrap()
-            .rows[0]
-            .totals
-    );
-    sweep.rows[0].metrics.unwrap()
-}
+use scripted::{Scripted, random_sides};
 
 fn returns(book: &PlainBook, rules: &Rules) -> Vec<f64> {
     let mut before = 1.0;
@@ -210,6 +195,13 @@ fn all_rules() -> Vec<Rules> {
     // the rules of the fast meter, then those of the general one
     let fixed = Rules::default().with_fixed_fee(1.0, 300.0).unwrap();
     let mut all = vec![Rules::default(), Rules::published(), fixed];
+    for open_trade in [OpenTrade::Close, OpenTrade::Mark, OpenTrade::Exclude] {
+        for fill in [Fill::SignalClose, Fill::NextClose] {
+            let plain = fixed.with_open_trade(open_trade).with_fill(fill);
+            all.push(plain);
+            all.push(plain.with_first_side(FirstSide::Enter));
+        }
+    }
     for direction in [
         Direction::LongShort,
         Direction::LongOnly,
@@ -243,21 +235,6 @@ fn all_rules() -> Vec<Rules> {
         }
     }
     all
-}
-
-fn market(bars: usize, step: f64, drift: f64, seed: u64) -> Series {
-    let mut state = seed;
-    let mut unit = || (draw(&mut state) % 10_001) as f64 / 5_000.0 - 1.0;
-    let (mut close, mut closes, mut opens) = (100.0_f64, Vec::new(), Vec::new());
-    for _ in 0..bars {
-        opens.push(close * (0.2 * step * unit()).exp());
-        close *= (step * unit() + drift).exp();
-        closes.push(close);
-    }
-    Series::from_closes(&closes)
-        .unwrap()
-        .with_opens(opens)
-        .unwrap()
 }
 
 #[test]
@@ -380,158 +357,6 @@ fn values_worked_out_by_hand() {
     );
 }
 
-#[test]
-fn undefined_metrics_say_why() {
-    let series = market(50, 0.01, 0.0, 3);
-    let flat = Scripted::one(&[0; 50]);
-    let none = measure(&flat, &series, &Rules::default());
-    for metric in [
-        Metric::WinRate,
-        Metric::ProfitFactor,
-        Metric::Sharpe,
-        Metric::Sortino,
-        Metric::Calmar,
-        Metric::AverageBars,
-    ] {
-        assert_eq!(
-            (none.value(metric), none.cause(metric)),
-            (None, Some(Undefined::NoTrades)),
-            "{metric:?}"
-        );
-    }
-    assert_eq!(
-        none.cause(Metric::Compounded),
-        Some(Undefined::NotCompounded)
-    );
-    assert_eq!(
-        (none.max_drawdown, none.cause(Metric::MaxDrawdown)),
-        (Some(0.0), None)
-    );
-
-    let rising = Series::from_closes(&[1.0, 1.0, 2.0, 3.0]).unwrap();
-    let always_right = Scripted::one(&[-1, 1, 1, 1]);
-    let best = measure(&always_right, &rising, &Rules::default());
-    assert_eq!(best.cause(Metric::ProfitFactor), Some(Undefined::NoLosses));
-    assert_eq!(best.cause(Metric::Sortino), Some(Undefined::NoDownside));
-    assert_eq!(best.cause(Metric::Calmar), Some(Undefined::NoDrawdown));
-    assert!(best.sharpe.is_some());
-
-    let still = Series::from_closes(&[5.0; 6]).unwrap();
-    let idle = measure(
-        &Scripted::one(&[-1, 1, 1, -1, 1, 1]),
-        &still,
-        &Rules::default(),
-    );
-    assert_eq!(idle.cause(Metric::Sharpe), Some(Undefined::NoVariation));
-
-    let set = MetricSet::trades();
-    let sweep = always_right
-        .sweep_with(&rising, &always_right.grid(), &Rules::default(), &set)
-        .unwrap();
-    assert_eq!(
-        sweep.rows[0].metrics.unwrap().cause(Metric::Sharpe),
-        Some(Undefined::NotAsked)
-    );
-    assert!(MetricSet::all(0.0).is_err() && MetricSet::all(f64::NAN).is_err());
-}
-
-/// Prices may be anything above 0; a result that no `f64` holds is an error, and a ratio that none holds has a cause.
-#[test]
-fn results_beyond_the_range_of_f64_are_never_infinite() {
-    let far = Series::from_closes(&[1e-200, 1e-200, 1e200, 1e200, 1e-200, 1e-200]).unwrap();
-    let engine = Scripted::one(&[-1, 1, 1, -1, -1, -1]);
-    let set = MetricSet::all(YEAR).unwrap();
-    for rules in [
-        Rules::default(),
-        Rules::default().with_fill(Fill::NextClose),
-        Rules::default().with_compounding(Compounding::Compounded),
-    ] {
-        let swept = engine.sweep(&far, &engine.grid(), &rules);
-        let measured = engine.sweep_with(&far, &engine.grid(), &rules, &set);
-        let listed = engine.trades(&far, &engine.grid(), &rules);
-        if rules.fill() == Fill::NextClose {
-            // bought at the top
-            assert!(swept.unwrap().rows[0].totals.pnl_pct.is_finite() && listed.is_ok());
-            continue;
-        }
-        for error in [
-            swept.unwrap_err(),
-            measured.unwrap_err(),
-            listed.unwrap_err(),
-        ] {
-            assert!(matches!(error, Error::InfiniteResult { .. }), "{error}");
-            assert!(error.to_string().contains("from 1e-200"), "{error}");
-        }
-    }
-    // the PnL fits, its square does not
-    let wide = Series::from_closes(&[1e-90, 1e-90, 1e90, 1e90, 1e90]).unwrap();
-    for rules in [
-        Rules::default(),
-        Rules::default().with_open_trade(OpenTrade::Mark),
-    ] {
-        let metrics = measure(&engine_of_five(), &wide, &rules);
-        assert!(metrics.pnl_pct > 1e181);
-        for metric in [Metric::Sharpe, Metric::Sortino] {
-            assert_eq!(metrics.value(metric), None);
-            assert_eq!(
-                metrics.cause(metric),
-                Some(Undefined::OutOfRange),
-                "{metric:?}"
-            );
-        }
-        assert_eq!(metrics.returns.unwrap().kurtosis, None);
-    }
-    // gains over losses: a gain of 1e300 % and a loss in the last place
-    let least = 1.0 - f64::EPSILON;
-    let uneven = Series::from_closes(&[1.0, 1.0, least, least * 1e-150, 1e148, 1e148]).unwrap();
-    let engine = Scripted::one(&[-1, 1, -1, 1, 1, 1]);
-    let metrics = measure(&engine, &uneven, &Rules::default());
-    assert_eq!(metrics.value(Metric::ProfitFactor), None);
-    let cause = metrics.cause(Metric::ProfitFactor);
-    assert_eq!(cause, Some(Undefined::OutOfRange));
-}
-
-fn engine_of_five() -> Scripted {
-    Scripted::one(&[-1, 1, 1, -1, -1])
-}
-
-#[test]
-fn ta_10_a_combination_without_trades_never_wins() {
-    let series = Series::from_closes(&[100.0, 100.0, 102.0, 98.0, 97.0]).unwrap();
-    let engine = Scripted(vec![vec![0; 5], vec![-1; 5], vec![-1, 1, 1, -1, 1]]);
-    let set = MetricSet::all(YEAR).unwrap();
-    let sweep = engine
-        .sweep_with(&series, &engine.grid(), &Rules::published(), &set)
-        .unwrap();
-    assert!(sweep.rows[2].totals.pnl_pct < 0.0);
-    for metric in [
-        Metric::Sharpe,
-        Metric::ProfitFactor,
-        Metric::MaxDrawdown,
-        Metric::Pnl,
-        Metric::WinRate,
-        Metric::Fees,
-    ] {
-        assert_eq!(sweep.best(metric), Some(2), "{metric:?}");
-    }
-    assert_eq!(sweep.rank(Metric::Sharpe), [2, 0, 1]);
-    let empty = Scripted(vec![vec![0; 5]; 2]);
-    let sweep = empty
-        .sweep_with(&series, &empty.grid(), &Rules::default(), &set)
-        .unwrap();
-    assert_eq!(sweep.best(Metric::Sharpe), None);
-    assert_eq!(sweep.best(Metric::Pnl), None);
-}
-
-#[test]
-fn ta_11_nan_and_infinity_neither_win_nor_panic() {
-    let scores = [f64::NAN, 1.0, f64::NAN, 2.0, f64::NEG_INFINITY];
-    assert_eq!(rank(&scores), [3, 1, 4, 0, 2]);
-    assert_eq!(rank(&[f64::INFINITY, -3.0, f64::NAN]), [1, 0, 2]);
-    assert_eq!(rank(&[1.0, 1.0, 1.0]), [0, 1, 2]);
-    assert!(rank(&[]).is_empty());
-}
-
 /// The same bytes from every engine, thread count and grid of one.
 #[test]
 fn metrics_are_bit_identical_however_they_are_computed() {
@@ -562,129 +387,4 @@ fn metrics_are_bit_identical_however_they_are_computed() {
             .unwrap();
         assert_eq!(run.rows[0], one.rows[7]);
     }
-}
-
-/// A fee on the first bar and a loss of the same size on each bar after it: returns that are all alike, but for rounding.
-#[test]
-fn returns_that_differ_by_rounding_do_not_vary() {
-    let mut compared = 0;
-    for step in 1..40 {
-        let fee = f64::from(step) * 0.000_7;
-        let closes: Vec<f64> = (0..30)
-            .map(|bar| 97.3 * (1.0 - fee * f64::from(bar)))
-            .collect();
-        let series = Series::from_closes(&closes).unwrap();
-        let rules = Rules::default()
-            .with_fee_per_side_pct(100.0 * fee)
-            .unwrap()
-            .with_first_side(FirstSide::Enter)
-            .with_open_trade(OpenTrade::Mark);
-        let metrics = measure(&Scripted::one(&[1; 30]), &series, &rules);
-        let moments = metrics.returns.unwrap();
-        assert!((moments.mean + fee).abs() < 1e-12);
-        assert_eq!((moments.deviation, moments.skewness), (0.0, None), "{fee}");
-        assert_eq!(metrics.cause(Metric::Sharpe), Some(Undefined::NoVariation));
-        compared += 1;
-    }
-    assert_eq!(compared, 39);
-}
-
-#[test]
-fn a_moment_beyond_the_range_leaves_the_others() {
-    let wide = Series::from_closes(&[1e-45, 1e-45, 1e45, 1e45, 1e45]).unwrap();
-    for rules in [
-        Rules::default(),
-        Rules::default().with_open_trade(OpenTrade::Mark),
-    ] {
-        let metrics = measure(&engine_of_five(), &wide, &rules);
-        let moments = metrics.returns.unwrap();
-        assert!(
-            metrics.sharpe.is_some() && moments.kurtosis.is_none(),
-            "{moments:?}"
-        );
-    }
-}
-
-/// More scores than a small sort takes in order by chance.
-#[test]
-fn ties_keep_the_order_of_the_grid() {
-    let scores: Vec<f64> = (0..400).map(|index| f64::from(index * 7 % 3)).collect();
-    let order = rank(&scores);
-    assert!(order.windows(2).all(|pair| {
-        let [a, b] = [scores[pair[0]], scores[pair[1]]];
-        a > b || (a == b && pair[0] < pair[1])
-    }));
-    assert!(rank(&vec![f64::NAN; 400]).into_iter().eq(0..400));
-}
-
-#[test]
-fn ranking_knows_which_way_is_better_and_what_is_no_value() {
-    let walk = random_walk(4_000, 3).unwrap();
-    let grid = Grid::parse("hma:10..=60:10", "hma3:12..=72:12").unwrap();
-    let set = MetricSet::all(YEAR).unwrap();
-    let mut sweep = Sequential::new()
-        .sweep_with(&walk, &grid, &Rules::published(), &set)
-        .unwrap();
-    for metric in [
-        Metric::MaxDrawdown,
-        Metric::ClosedDrawdown,
-        Metric::Fees,
-        Metric::Turnover,
-        Metric::Sharpe,
-        Metric::Pnl,
-    ] {
-        let sign = if metric.is_better_low() { -1.0 } else { 1.0 };
-        let values: Vec<f64> = sweep
-            .rank(metric)
-            .into_iter()
-            .map(|row| sign * sweep.rows[row].value(metric).unwrap())
-            .collect();
-        assert!(
-            values[0] > values[35] && values.is_sorted_by(|a, b| a >= b),
-            "{metric:?}"
-        );
-        assert_eq!(sweep.best(metric), Some(sweep.rank(metric)[0]));
-    }
-    for value in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
-        for row in &mut sweep.rows {
-            row.metrics = None;
-            row.totals.pnl_pct = value;
-        }
-        assert_eq!(sweep.best(Metric::Pnl), None);
-        sweep.rows[9].totals.pnl_pct = -1e300;
-        assert_eq!(sweep.best(Metric::Pnl), Some(9));
-    }
-}
-
-/// Moves before the first trade that outweigh all others cost the powers of these no digit: one jump, or many moves.
-#[test]
-fn what_moves_before_the_first_trade_leaves_the_moments() {
-    let walk = random_walk(4_000, 7).unwrap();
-    let grid = Grid::parse("sma:10", "sma:40").unwrap();
-    let (rules, set) = (Rules::default(), MetricSet::all(1.0).unwrap());
-    let kurtosis = |calm: f64, early: &dyn Fn(usize) -> f64| {
-        let mut close = 100.0;
-        let closes: Vec<f64> = (0..4_000)
-            .map(|bar| {
-                if bar > 0 {
-                    let step = walk.closes()[bar] / walk.closes()[bar - 1] - 1.0;
-                    close *= (1.0 + calm * step) * early(bar);
-                }
-                close
-            })
-            .collect();
-        let series = Series::from_closes(&closes).unwrap();
-        let sweep = Sequential::new().sweep_with(&series, &grid, &rules, &set);
-        let returns = sweep.unwrap().rows[0].metrics.unwrap().returns.unwrap();
-        returns.kurtosis.unwrap()
-    };
-    let jump = kurtosis(0.01, &|bar| if bar == 5 { 1.9 } else { 1.0 });
-    let shaken = kurtosis(0.001, &|bar| match bar {
-        1..=38 if bar % 2 == 0 => 1.01,
-        1..=38 => 1.0 / 1.01,
-        _ => 1.0,
-    });
-    // of the returns bar by bar; no kurtosis is below 1, and differences of sums over the block gave 0.195
-    assert!((jump - 2.965_449_8).abs() < 1e-6, "{jump}");
-    assert!((shaken - jump).abs() < 0.1, "{shaken}");
 }

@@ -16,8 +16,8 @@ mod plain_book;
 mod scripted;
 
 use crosscheck::{
-    Backend, Compounding, Direction, Error, FeeFormula, Fill, Grid, Naive, OpenTrade, Pool, Rules,
-    Sequential, Series, Side, random_walk,
+    Backend, Compounding, Direction, Error, FeeFormula, Fill, FirstSide, Grid, Naive, OpenTrade,
+    Pool, Rules, Sequential, Series, Side, random_walk,
 };
 use every_rule::every_rule;
 use plain_book::{PlainBook, book};
@@ -242,7 +242,14 @@ fn fees_mean_the_same_in_percent_and_bps() {
 fn ledger_and_general_path_agree_bit_for_bit() {
     let walk = random_walk(20_000, 5).unwrap();
     let grid = Grid::parse("hma:10..=60:10", "hma3:12..=72:12").unwrap();
-    for rules in [Rules::default(), Rules::published()] {
+    let plain = Rules::published();
+    for rules in [
+        Rules::default(),
+        plain,
+        plain.with_open_trade(OpenTrade::Mark),
+        plain.with_fill(Fill::NextClose),
+        plain.with_first_side(FirstSide::Enter),
+    ] {
         let sweep = Sequential::new().sweep(&walk, &grid, &rules).unwrap();
         let trades = Pool::new(Some(2)).trades(&walk, &grid, &rules).unwrap();
         assert!(sweep.trades() > 5_000);

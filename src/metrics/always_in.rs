@@ -1,27 +1,34 @@
-//! The meter of the default rules, thirty-two trades at a time: the hot path of a sweep with metrics.
+//! The meter of the always-in rules, thirty-two trades at a time: the hot path of a sweep with metrics.
 //!
 //! Always in the market, each trade ends where the next begins, so a batch of crossovers is a batch of trades. Crossovers
 //! wait until a batch is full: the results depend on the number of a trade alone, not on how an engine hands them over.
 #![allow(clippy::inline_always)]
 
-use super::batch::{BATCH, Bars, Settled, TradeSums, Trades, fills, pnl};
+use super::batch::{BATCH, Bars, Column, Fills, Settled, TradeSums, Trades, fills, pnl};
 use super::falls::{Batch, Falls, held};
-use super::returns::{Around, Before, LANES, ReturnSums};
+use super::returns::{Around, Before, Fees, LANES, ReturnSums};
 use super::steps::Steps;
 use super::tally::{BarByBar, Tally};
 use super::{MetricSet, Metrics};
 use crate::crossover::{CrossoverSink, Side};
-use crate::rules::Rules;
-use crate::trade::Totals;
+use crate::rules::{FirstSide, OpenTrade, Rules};
+use crate::trade::{Totals, fees_pct, fillable, pnl_of_ratio};
 
-/// Measures one combination under the default rules, with any additive fee.
+/// Measures one combination that is always in the market and filled at closes, with any additive fee, first side and end.
 #[derive(Debug)]
 pub(crate) struct AlwaysIn<'a> {
+    /// By the bars of the signals that they fill.
     closes: &'a [f64],
+    /// Bars that the metrics are over.
+    series_bars: usize,
     /// Tables, where bar-by-bar metrics are asked for.
     steps: Option<&'a Steps<'a>>,
     periods_per_year: Option<f64>,
     fee_pct: f64,
+    first_side: FirstSide,
+    open_trade: OpenTrade,
+    /// Whether the last trade being added is the open one, which pays no exit.
+    marks: bool,
     /// The side of the first trade, and of every second one after it.
     first: Option<Side>,
     first_bar: u32,
@@ -30,6 +37,7 @@ pub(crate) struct AlwaysIn<'a> {
     waiting: usize,
     trades: u64,
     pnl_pct: f64,
+    unfilled: u64,
     sums: TradeSums,
     returns: ReturnSums,
     falls: Falls<'a>,
@@ -38,6 +46,7 @@ pub(crate) struct AlwaysIn<'a> {
 }
 
 impl<'a> AlwaysIn<'a> {
+    /// A meter over the closes of a series; the tables are of those at which the rules fill.
     pub(crate) fn new(
         closes: &'a [f64],
         steps: Option<&'a Steps<'a>>,
@@ -55,17 +64,24 @@ impl<'a> AlwaysIn<'a> {
         set: &MetricSet,
         arch: pulp::Arch,
     ) -> Self {
+        let series_bars = closes.len();
+        let closes = rules.filled(closes);
         Self {
             closes,
+            series_bars,
             steps,
             periods_per_year: set.periods_per_year,
             fee_pct: rules.fee_pct(),
+            first_side: rules.first_side(),
+            open_trade: rules.open_trade(),
+            marks: false,
             first: None,
             first_bar: 0,
             bars: [0; BATCH + 1],
             waiting: 0,
             trades: 0,
             pnl_pct: 0.0,
+            unfilled: 0,
             sums: TradeSums::new(),
             returns: ReturnSums::new(),
             falls: Falls::new(closes, rules.fee_pct(), arch),
@@ -87,8 +103,7 @@ impl<'a> AlwaysIn<'a> {
             self.add_all(steps, count, first, &mut settled);
         } else {
             let fills = fills(self.closes, &self.bars);
-            let (ratios, pnl) = pnl(&fills, first, self.fee_pct);
-            self.sums.add(&ratios, &pnl, count);
+            let pnl = self.add_trades(&fills, count, first);
             settled.add(0, &pnl[..count]);
             self.falls.close(&settled.equity[1..=count]);
         }
@@ -98,19 +113,41 @@ impl<'a> AlwaysIn<'a> {
         self.waiting = 1;
     }
 
+    /// Adds what the prices of the fills alone tell; hands back the PnL.
+    #[inline(always)]
+    fn add_trades(&mut self, fills: &Fills, count: usize, first: Side) -> Column {
+        let (mut ratios, mut pnl) = pnl(fills, first, self.fee_pct);
+        if self.marks {
+            let last = count - 1;
+            let side = if last.is_multiple_of(2) {
+                first
+            } else {
+                first.opposite()
+            };
+            pnl[last] = pnl_of_ratio(side.sign(), ratios[last], 0.5 * self.fee_pct);
+            // no notional leaves the market
+            ratios[last] = 0.0;
+        }
+        self.sums.add(&ratios, &pnl, count);
+        pnl
+    }
+
     /// The same with all metrics.
     #[inline(always)]
     fn add_all(&mut self, steps: &Steps<'_>, count: usize, first: Side, settled: &mut Settled) {
         let around = Around::new(self.closes, &self.bars);
-        let (ratios, pnl) = pnl(&around.fills, first, self.fee_pct);
-        self.sums.add(&ratios, &pnl, count);
+        let pnl = self.add_trades(&around.fills, count, first);
         let trades = Trades {
             first,
             bars: &self.bars,
             fills: &around.fills,
             count,
         };
-        let before = (self.before, self.fee_pct / 100.0);
+        let fees = Fees {
+            fill: self.fee_pct / 100.0,
+            exit: self.exit_fee(),
+        };
+        let before = (self.before, fees);
         self.before = self.returns.add(steps, &trades, &around, before, |at| {
             settled.add(at, &pnl[at..count.min(at + LANES)]);
         });
@@ -123,7 +160,7 @@ impl<'a> AlwaysIn<'a> {
                 count: held,
             };
             let before = settled.before(held);
-            self.falls.hold(&steps.ranges, first, &batch, before);
+            self.falls.hold(&steps.moves.ranges, first, &batch, before);
         }
     }
 
@@ -142,25 +179,39 @@ impl<'a> AlwaysIn<'a> {
         }
     }
 
-    /// Takes the trades that still wait, and the one that is open at the last bar.
-    #[inline(never)]
-    fn add_rest(&mut self, first: Side) {
-        let last = self.closes.len() as u32 - 1;
-        self.take(&[last], first);
-        if self.waiting > 1 {
-            self.bars[self.waiting..].fill(last);
-            self.add(self.waiting - 1, first);
-        }
-        if let (Some(steps), true) = (self.steps, self.before.bar < last) {
-            let exit = Before {
-                fee: 0.5 * self.fee_pct / 100.0,
-                ..self.before
-            };
-            self.returns.add_exit(steps, last, exit);
+    /// The fee of the last exit, as a fraction of the stake.
+    fn exit_fee(&self) -> f64 {
+        if self.marks {
+            0.0
+        } else {
+            0.5 * self.fee_pct / 100.0
         }
     }
 
-    /// Closes the open trade at the last close.
+    /// Takes the trades that still wait, and the one that is open at the last bar, if it counts.
+    #[inline(never)]
+    fn add_rest(&mut self, first: Side) {
+        let last = self.closes.len() as u32 - 1;
+        if self.open_trade != OpenTrade::Exclude {
+            self.marks = self.open_trade == OpenTrade::Mark;
+            self.take(&[last], first);
+        }
+        if self.waiting > 1 {
+            let end = self.bars[self.waiting - 1];
+            self.bars[self.waiting..].fill(end);
+            self.add(self.waiting - 1, first);
+        }
+        let end = self.bars[0];
+        if let (Some(steps), true) = (self.steps, self.before.bar < end) {
+            let exit = Before {
+                fee: self.exit_fee(),
+                ..self.before
+            };
+            self.returns.add_exit(steps, end, exit);
+        }
+    }
+
+    /// Closes, marks or excludes the open trade at the last close.
     pub(crate) fn finish(mut self) -> (Totals, Metrics) {
         let traded = self.first.filter(|_| self.waiting > 0);
         if let Some(first) = traded {
@@ -171,13 +222,16 @@ impl<'a> AlwaysIn<'a> {
             pnl_pct: self.pnl_pct,
             wins: self.sums.wins(),
             has_open_trade: traded.is_some(),
-            // as the ledger does: all trades pay the same
-            fees_pct: self.trades as f64 * self.fee_pct,
+            unfilled: self.unfilled,
             ..Totals::default()
+        };
+        let totals = Totals {
+            fees_pct: fees_pct(&totals, self.open_trade, self.fee_pct),
+            ..totals
         };
         let mut metrics = self.tally(traded.is_some()).metrics(&totals);
         if let (Some(steps), Some(periods_per_year)) = (self.steps, self.periods_per_year) {
-            let ranges = &steps.ranges;
+            let ranges = &steps.moves.ranges;
             let first = self.first.unwrap_or(Side::Long);
             let mut returns = self.returns.total(first);
             // additive returns telescope
@@ -187,20 +241,21 @@ impl<'a> AlwaysIn<'a> {
                 drawdown: self.falls.finish(ranges, first, 100.0 + self.pnl_pct),
                 equity: 1.0,
             };
-            bars.add_to(&mut metrics, self.closes.len() as u64, periods_per_year);
+            bars.add_to(&mut metrics, self.series_bars as u64, periods_per_year);
         }
         (totals, metrics)
     }
 
     fn tally(&self, has_traded: bool) -> Tally {
-        let mut tally = Tally::new(self.closes.len());
+        let mut tally = Tally::new(self.series_bars);
         tally.gains = self.sums.gains();
         tally.losses = self.sums.losses();
         tally.best = self.sums.best();
         tally.worst = self.sums.worst();
         tally.turnover = self.trades as f64 + self.sums.ratios();
         if has_traded {
-            tally.held = self.closes.len() as u64 - 1 - u64::from(self.first_bar);
+            // up to the last exit
+            tally.held = u64::from(self.bars[0] - self.first_bar);
         }
         tally.closed_drawdown = self.falls.closed.deepest();
         tally
@@ -224,11 +279,17 @@ impl pulp::NullaryFnOnce for Take<'_, '_> {
 }
 
 impl CrossoverSink for AlwaysIn<'_> {
-    fn arm(&mut self, _: u32, side: Side) {
+    fn arm(&mut self, bar: u32, side: Side) {
         self.first = Some(side.opposite());
+        if self.first_side == FirstSide::Enter {
+            self.first = Some(side);
+            self.crossovers(&[bar]);
+        }
     }
 
     fn crossovers(&mut self, bars: &[u32]) {
+        let (bars, unfilled) = fillable(bars, self.closes);
+        self.unfilled += unfilled;
         let (Some(first), Some(&first_bar)) = (self.first, bars.first()) else {
             return;
         };
@@ -253,7 +314,8 @@ mod tests {
     #[test]
     fn results_do_not_depend_on_how_crossovers_are_handed_over() {
         let walk = crate::random_walk(6_000, 5).unwrap();
-        let (steps, rules) = (Steps::new(walk.closes()), Rules::published());
+        let steps = Steps::new(walk.closes());
+        let marked = Rules::published().with_open_trade(OpenTrade::Mark);
         let set = MetricSet::all(252.0).unwrap();
         let mut state = 3_u64;
         let mut bars: Vec<u32> = (1..6_000)
@@ -264,7 +326,8 @@ mod tests {
                 (state >> 33).is_multiple_of(9)
             })
             .collect();
-        for _ in 0..40 {
+        for round in 0..40 {
+            let rules = [Rules::published(), marked][round % 2];
             let measure = |at_once: usize| {
                 let mut meter = AlwaysIn::new(walk.closes(), Some(&steps), &rules, &set);
                 meter.arm(0, Side::Short);

@@ -86,20 +86,21 @@ impl<'a> Falls<'a> {
         settled: &Column,
     ) {
         let half = 0.5 * self.fee_pct;
-        let largest = largest_moves(ranges, batch.bars);
-        let (mut lowest, mut bound) = ([f64::INFINITY; LANES], [f64::INFINITY; LANES]);
-        let mut best = [f64::NEG_INFINITY; LANES];
-        for (settled, largest) in settled.as_chunks::<LANES>().0.iter().zip(largest) {
-            let (down, up) = (-largest - half, largest - half);
-            for lane in 0..LANES {
-                lowest[lane] = lower(settled[lane], lowest[lane]);
-                bound[lane] = lower(settled[lane] + down, bound[lane]);
-                best[lane] = higher(settled[lane] + up, best[lane]);
+        let (lowest, highest) = extremes(settled);
+        let (first_bar, end) = (batch.bars[0], batch.bars[batch.count]);
+        let ([largest], peak) = (
+            largest_moves(ranges, [first_bar], [end - 1]),
+            self.bars.peak,
+        );
+        let mut bound = lowest + (-largest - half);
+        if !(highest + (largest - half) <= peak) {
+            // eight trades at a time
+            let largest = largest_moves_of_each(ranges, batch.bars);
+            let best;
+            (bound, best) = bounds(settled, &largest, half);
+            if !(best <= peak) {
+                return self.look_at(ranges, first, Some(batch));
             }
-        }
-        let (lowest, bound) = (extremes(&lowest).0, extremes(&bound).0);
-        if !(extremes(&best).1 <= self.bars.peak) {
-            return self.look_at(ranges, first, Some(batch));
         }
         // on an entry's bar the mark is the fee alone
         self.bars.trough = lower(lowest - half, self.bars.trough);
@@ -177,7 +178,7 @@ impl pulp::NullaryFnOnce for Look<'_, '_> {
 
 impl Falls<'_> {
     /// Looks at the trades in order as far as they may rise above the peak; then at the others from the last to the first,
-    /// since the last are the likeliest to set the trough.
+    /// since the last are the likeliest to set the trough. Where no fall can be deeper, only a new peak is looked for.
     #[inline(always)]
     fn look_at_each(&mut self, ranges: &Ranges, first: Side, batch: &Batch<'_>) {
         let fills = fills(self.closes, batch.bars);
@@ -185,36 +186,67 @@ impl Falls<'_> {
         let count = batch.count;
         let mut settled = Settled::new(batch.pnl_pct);
         settled.add(0, &pnl[..count]);
-        let largest = largest_moves(ranges, batch.bars);
+        let largest = largest_moves_of_each(ranges, batch.bars);
         let half = 0.5 * self.fee_pct;
-        let peak = self.bars.peak;
-        let stays_below = |&i: &usize| settled.equity[i] + (largest[i / LANES] - half) <= peak;
-        let below = (0..count).rev().take_while(stays_below).count();
-        for i in (0..count - below).chain((count - below..count).rev()) {
-            let sign = if i.is_multiple_of(2) {
-                first
+        let (worst, best) = bounds(settled.before(count), &largest, half);
+        let each = (0..count).map(|i| Held {
+            bars: (batch.bars[i], batch.bars[i + 1]),
+            sign: if i % 2 == 0 {
+                first.sign()
             } else {
-                first.opposite()
-            }
-            .sign();
-            let (settled, largest) = (settled.equity[i], largest[i / LANES]);
-            self.bars.push(settled - half);
-            let is_within = (settled + (-largest - half) >= self.bars.trough)
-                & (settled + (largest - half) <= self.bars.peak);
+                -first.sign()
+            },
+            settled: settled.equity[i],
+            largest: largest[i / LANES],
+        });
+        if self.bars.is_no_deeper(worst, best) {
+            return self.find_peak(ranges, each);
+        }
+        let peak = self.bars.peak;
+        let below = each.clone().rev();
+        let below = below
+            .take_while(|held| held.settled + (held.largest - half) <= peak)
+            .count();
+        let rising = each.clone().take(count - below);
+        for held in rising.chain(each.rev().take(below)) {
+            self.bars.push(held.settled - half);
+            let is_within = (held.settled + (-held.largest - half) >= self.bars.trough)
+                & (held.settled + (held.largest - half) <= self.bars.peak);
             if !is_within {
-                let bars = (batch.bars[i], batch.bars[i + 1]);
-                self.look(ranges, bars, sign, settled);
+                self.look(ranges, &held);
             }
+        }
+    }
+
+    /// Takes trades in which no fall is deeper than those before: of them, the highest equity alone counts.
+    #[inline(always)]
+    fn find_peak(&mut self, ranges: &Ranges, each: impl Iterator<Item = Held>) {
+        let (half, mut peak) = (0.5 * self.fee_pct, self.bars.peak);
+        for held in each {
+            if held.settled + (held.largest - half) <= peak {
+                continue;
+            }
+            let closes = held.closes(self.closes);
+            let equity = |(lowest, highest)| {
+                let best = if held.sign > 0.0 { highest } else { lowest };
+                held.settled + pnl_pct(held.sign, closes[0], best, half)
+            };
+            if equity(ranges.around(held.bars.0, held.bars.1 - 1)) > peak {
+                peak = higher(equity(extremes(closes)), peak);
+            }
+        }
+        if peak > self.bars.peak {
+            self.bars.rise(peak);
         }
     }
 
     /// Takes the closes of one trade, bar by bar where it must.
     #[inline(always)]
-    fn look(&mut self, ranges: &Ranges, bars: (u32, u32), sign: f64, settled: f64) {
-        let closes = &self.closes[bars.0 as usize..bars.1 as usize];
-        let (entry, half) = (closes[0], 0.5 * self.fee_pct);
-        let equity = |close| settled + pnl_pct(sign, entry, close, half);
-        let (lowest, highest) = ranges.around(bars.0, bars.1 - 1);
+    fn look(&mut self, ranges: &Ranges, held: &Held) {
+        let (closes, half) = (held.closes(self.closes), 0.5 * self.fee_pct);
+        let entry = closes[0];
+        let equity = |close| held.settled + pnl_pct(held.sign, entry, close, half);
+        let (lowest, highest) = ranges.around(held.bars.0, held.bars.1 - 1);
         let (a, b) = (equity(lowest), equity(highest));
         if (lower(a, b) >= self.bars.trough) & (higher(a, b) <= self.bars.peak) {
             return;
@@ -229,22 +261,62 @@ impl Falls<'_> {
     }
 }
 
-/// Bounds, for each vector of trades, on the return of any of them at any close while one is held, in percent and before
-/// fees: the entries' prices are closes of those bars too.
+/// One trade that holds a position at some close.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    /// Of the entry and the exit.
+    bars: (u32, u32),
+    sign: f64,
+    /// Equity before it.
+    settled: f64,
+    /// Bound on its return.
+    largest: f64,
+}
+
+impl Held {
+    /// The closes at which it is held.
+    #[inline(always)]
+    fn closes<'a>(&self, closes: &'a [f64]) -> &'a [f64] {
+        &closes[self.bars.0 as usize..self.bars.1 as usize]
+    }
+}
+
+/// Bounds on the equity at any close of some trades, the equity before each and the bounds on their returns given.
 #[inline(always)]
-fn largest_moves(ranges: &Ranges, bars: &Bars) -> [f64; VECTORS] {
+fn bounds(settled: &Column, largest: &[f64; VECTORS], half: f64) -> (f64, f64) {
+    let (mut lowest, mut highest) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
+    for (settled, largest) in settled.as_chunks::<LANES>().0.iter().zip(largest) {
+        let (down, up) = (-largest - half, largest - half);
+        for lane in 0..LANES {
+            lowest[lane] = lower(settled[lane] + down, lowest[lane]);
+            highest[lane] = higher(settled[lane] + up, highest[lane]);
+        }
+    }
+    (extremes(&lowest).0, extremes(&highest).1)
+}
+
+/// Bounds, for each vector of trades, on the return of any of them at any close while one is held.
+#[inline(always)]
+fn largest_moves_of_each(ranges: &Ranges, bars: &Bars) -> [f64; VECTORS] {
     let (mut first, mut last) = ([0; VECTORS], [0; VECTORS]);
     for (vector, at) in vectors().enumerate() {
         first[vector] = bars[at];
         // an unused slot has no bars
         last[vector] = bars[at + LANES].max(bars[at] + 1) - 1;
     }
+    largest_moves(ranges, first, last)
+}
+
+/// Bounds on the return of any position that is entered and held at closes of some runs of bars, in percent and before
+/// fees.
+#[inline(always)]
+fn largest_moves<const N: usize>(ranges: &Ranges, first: [u32; N], last: [u32; N]) -> [f64; N] {
     let (lowest, highest) = ranges.around_each(&first, &last);
-    let mut largest = [0.0; VECTORS];
-    for vector in 0..VECTORS {
+    let mut largest = [0.0; N];
+    for i in 0..N {
         // the quotients and all that follows are as the marks compute them, so rounding cannot break the bound
-        let (lowest, highest) = (lowest[vector], highest[vector]);
-        largest[vector] = higher(highest / lowest - 1.0, 1.0 - lowest / highest) * 100.0;
+        let (lowest, highest) = (lowest[i], highest[i]);
+        largest[i] = higher(highest / lowest - 1.0, 1.0 - lowest / highest) * 100.0;
     }
     largest
 }
@@ -271,7 +343,7 @@ mod tests {
                 let step = 1 + (i as u32 * 7_919) % longest;
                 bars[i + 1] = (bars[i] + step).min(39_935 + i as u32);
             }
-            let largest = largest_moves(&ranges, &bars);
+            let largest = largest_moves_of_each(&ranges, &bars);
             for i in 0..BATCH {
                 let closes = &walk.closes()[bars[i] as usize..bars[i + 1] as usize];
                 for (sign, &close) in [1.0, -1.0]

@@ -7,13 +7,10 @@
 //! relatively (one rounding in the move, so three in its square and seven in its fourth power, and `m - 1` additions in
 //! any order; Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section 4.2).
 
-// A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
-#![allow(clippy::inline_always)]
-
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::batch;
+use super::ranges::Ranges;
 
 /// Bars a group; loose bars cost as much as whole groups at the usual 40 bars a trade.
 const GROUP: usize = 8;
@@ -67,49 +64,36 @@ impl Powers {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Group {
-    powers: Powers,
-    lowest: f64,
-    highest: f64,
-}
-
 /// The moves of one series, grouped on first use.
 #[derive(Debug)]
 pub(crate) struct Moves<'a> {
     closes: &'a [f64],
-    groups: OnceLock<Vec<Group>>,
+    groups: OnceLock<Vec<Powers>>,
+    pub(super) ranges: Ranges,
     per_unit: f64,
 }
 
 impl<'a> Moves<'a> {
     pub(crate) fn new(closes: &'a [f64]) -> Self {
-        let (_, highest) = pulp::Arch::new().dispatch(Extremes(closes));
-        Self::with_highest(closes, highest)
-    }
-
-    /// The same where the highest close is known.
-    pub(super) fn with_highest(closes: &'a [f64], highest: f64) -> Self {
+        let ranges = Ranges::new(closes);
         // a power of two, so that scaling rounds nothing and fourth powers neither overflow nor vanish
-        let per_unit = (-highest.log2().floor()).clamp(-1_000.0, 1_000.0).exp2();
+        let per_unit = (-ranges.highest().log2().floor())
+            .clamp(-1_000.0, 1_000.0)
+            .exp2();
         Self {
             closes,
             groups: OnceLock::new(),
+            ranges,
             per_unit,
         }
     }
 
-    fn groups(&self) -> &[Group] {
+    fn groups(&self) -> &[Powers] {
         let group = |first: usize| {
             let bars = first..(first + GROUP).min(self.closes.len());
             let mut powers = Powers::default();
-            self.add_loose(bars.clone(), &mut powers);
-            let (lowest, highest) = extremes(&self.closes[bars]);
-            Group {
-                powers,
-                lowest,
-                highest,
-            }
+            self.add_loose(bars, &mut powers);
+            powers
         };
         let starts = (0..self.closes.len()).step_by(GROUP);
         self.groups.get_or_init(|| starts.map(group).collect())
@@ -136,20 +120,10 @@ impl<'a> Moves<'a> {
         }
         self.add_loose(bars.start..first * GROUP, &mut powers);
         for group in &self.groups()[first..last] {
-            powers.add(&group.powers);
+            powers.add(group);
         }
         self.add_loose(last * GROUP..bars.end, &mut powers);
         powers
-    }
-
-    /// Bounds on the closes of a range that is not empty: those of the groups that cover it.
-    #[inline]
-    pub(super) fn around(&self, bars: &Range<usize>) -> (f64, f64) {
-        let groups = &self.groups()[bars.start / GROUP..=(bars.end - 1) / GROUP];
-        let bounds = (f64::INFINITY, f64::NEG_INFINITY);
-        groups.iter().fold(bounds, |(lowest, highest), group| {
-            (group.lowest.min(lowest), group.highest.max(highest))
-        })
     }
 
     #[inline]
@@ -161,23 +135,6 @@ impl<'a> Moves<'a> {
         for pair in self.closes[bars.start - 1..bars.end].windows(2) {
             powers.add_move((pair[1] - pair[0]) * self.per_unit);
         }
-    }
-}
-
-/// The lowest and the highest of some prices.
-pub(super) fn extremes(prices: &[f64]) -> (f64, f64) {
-    batch::extremes(prices)
-}
-
-/// The same of a whole series, with the instructions that this machine has.
-struct Extremes<'a>(&'a [f64]);
-
-impl pulp::NullaryFnOnce for Extremes<'_> {
-    type Output = (f64, f64);
-
-    #[inline(always)]
-    fn call(self) -> (f64, f64) {
-        batch::extremes(self.0)
     }
 }
 
@@ -243,17 +200,5 @@ mod tests {
             compared > 10_000 && worst > 1e-16,
             "the sums do round: {worst}"
         );
-    }
-
-    #[test]
-    fn bounds_cover_the_range() {
-        let closes = closes(100);
-        let moves = Moves::new(&closes);
-        for (from, to) in [(0, 1), (0, 100), (7, 9), (8, 16), (95, 100)] {
-            let (lowest, highest) = moves.around(&(from..to));
-            let (low, high) = extremes(&closes[from..to]);
-            assert!(lowest <= low && highest >= high);
-        }
-        assert_eq!(moves.around(&(8..16)), extremes(&closes[8..16]));
     }
 }

@@ -24,6 +24,15 @@ pub(super) struct Before {
     pub(super) fee: f64,
 }
 
+/// What fills pay, as fractions of the stake.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fees {
+    /// One between two trades.
+    pub(super) fill: f64,
+    /// The exit of the last trade.
+    pub(super) exit: f64,
+}
+
 /// Closes around the fills of a batch.
 #[derive(Debug)]
 pub(super) struct Around {
@@ -128,17 +137,17 @@ impl ReturnSums {
         steps: &Steps<'_>,
         trades: &Trades<'_>,
         around: &Around,
-        (before, fee): (Before, f64),
+        (before, fee): (Before, Fees),
         beside: impl FnMut(usize),
     ) -> Before {
         let (bars, count) = (trades.bars, trades.count);
         let mut slopes = [before.slope; BATCH + 1];
         trades.slopes(1.0 / steps.moves.per_unit(), &mut slopes);
-        let mut fees = [fee; BATCH];
+        let mut fees = [fee.fill; BATCH];
         fees[0] = before.fee;
         if bars[count - 1] == bars[count] {
             // a trade that opens on the last bar closes there too
-            fees[count - 1] += 0.5 * fee;
+            fees[count - 1] += fee.exit;
         }
         let mut pairs = around.pairs(trades, before.bar, &slopes, steps.moves.per_unit(), &fees);
         pairs.fills[count..].fill(0.0);
@@ -154,7 +163,7 @@ impl ReturnSums {
         Before {
             bar: bars[count - 1],
             slope: slopes[count],
-            fee,
+            fee: fee.fill,
         }
     }
 

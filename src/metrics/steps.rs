@@ -1,5 +1,4 @@
-//! Tables of one series for the always-in rules: powers of the moves of the closes, as running sums over pairs of bars, and
-//! the extremes of runs of bars.
+//! Tables of one series for the always-in rules: powers of the moves of the closes, as running sums over pairs of bars.
 //!
 //! What [`Moves`] adds up without a subtraction, this takes as a difference of running sums over pairs of bars, restarted
 //! every 2,048 pairs; the pairs that hold a fill are looked at one by one. Each addition to a running sum rounds by at most
@@ -20,7 +19,6 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::batch::{extremes, higher};
 use super::moves::{Moves, Powers};
-use super::ranges::Ranges;
 
 /// Bars of a pair.
 pub(super) const PAIR: usize = 2;
@@ -44,7 +42,6 @@ static SPARE: Mutex<Vec<Box<Sums>>> = Mutex::new(Vec::new());
 #[derive(Debug)]
 pub(crate) struct Steps<'a> {
     pub(super) moves: Moves<'a>,
-    pub(super) ranges: Ranges,
     blocks: Vec<OnceLock<Block>>,
 }
 
@@ -57,11 +54,9 @@ pub(super) struct Block {
 
 impl<'a> Steps<'a> {
     pub(crate) fn new(closes: &'a [f64]) -> Self {
-        let ranges = Ranges::new(closes);
         let blocks = closes.len().div_ceil(BARS);
         Self {
-            moves: Moves::with_highest(closes, ranges.highest()),
-            ranges,
+            moves: Moves::new(closes),
             blocks: (0..blocks).map(|_| OnceLock::new()).collect(),
         }
     }

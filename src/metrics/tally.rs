@@ -95,14 +95,14 @@ impl BarByBar {
 
 /// Moments about the mean from the sums of powers.
 ///
-/// The sum of squares is within `gamma(2 * bars + 16)` of exact, relatively: fewer than 16 roundings in a term, and one
-/// addition a bar; in differences of running sums each is relative to the block's sum, which is at most twice that of the
+/// The sum of squares is within `gamma(2 * bars + 48)` of exact, relatively: fewer than 16 roundings in a term, or 47 where
+/// an account compounds (twice the 23 of a return, and one more), and one addition a bar; in differences of running sums each is relative to the block's sum, which is at most twice that of the
 /// trades. A variation below that is rounding, and counts as none.
 fn moments(returns: &Returns, bars: u64) -> ReturnMoments {
     let count = bars as f64;
     let mean = returns.sum / count;
     let about_mean = returns.squares - count * mean * mean;
-    let is_varied = bars > 1 && about_mean > gamma(2 * bars as usize + 16) * returns.squares;
+    let is_varied = bars > 1 && about_mean > gamma(2 * bars as usize + 48) * returns.squares;
     let standardised = |power: i32, sum: f64| {
         let moment = sum / count / (about_mean / count).sqrt().powi(power);
         (is_varied && moment.is_finite()).then_some(moment)
@@ -121,5 +121,29 @@ fn moments(returns: &Returns, bars: u64) -> ReturnMoments {
         },
         skewness: standardised(3, cubes),
         kurtosis: standardised(4, fourths),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A variation of three quarters of the bound may be rounding; one of a little more than the bound is not.
+    #[test]
+    fn variation_counts_from_the_bound_on() {
+        for bars in [100, 10_000] {
+            let bound = gamma(2 * bars + 48);
+            let varies = |share: f64| {
+                let squares = 1.0;
+                let mean = ((squares - share * bound) / bars as f64).sqrt();
+                let returns = Returns {
+                    sum: mean * bars as f64,
+                    squares,
+                    ..Returns::default()
+                };
+                moments(&returns, bars as u64).deviation > 0.0
+            };
+            assert!(!varies(0.0) && !varies(0.75) && varies(1.25), "{bars}");
+        }
     }
 }

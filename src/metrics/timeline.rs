@@ -6,15 +6,13 @@
 //!
 //! Between those bars an additive return is the close's move times a constant, so their powers come from [`Moves`].
 //! A compounded short has no such constant: its bars are walked, eight side by side.
-// A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
-#![allow(clippy::inline_always)]
 
 use std::ops::Range;
 
-use super::batch::{self, total};
+use super::batch::{extremes, higher, lower, total};
 use super::drawdown::Drawdown;
-use super::moves::{Moves, Powers, extremes};
-use super::returns::{LANES, Lanes};
+use super::moves::{Moves, Powers};
+use super::walk::{Account, Walk, Walked};
 use crate::crossover::Side;
 use crate::rules::{Compounding, Rules};
 use crate::trade::{Costs, Trade};
@@ -70,10 +68,12 @@ pub(super) struct Timeline<'a> {
     costs: Costs,
     compounds: bool,
     settled: f64,
+    /// Of a long and of a short account.
+    bases: [f64; 2],
     pending: Option<Pending>,
     pub(super) returns: Returns,
-    /// Those of the bars that are walked, one a lane: sum, squares, squares of the negative ones, cubes, fourths.
-    walked: [Lanes; 5],
+    /// Those of the bars that are walked.
+    walked: Walked,
     pub(super) drawdown: Drawdown,
     pub(super) closed: Drawdown,
     arch: pulp::Arch,
@@ -81,14 +81,18 @@ pub(super) struct Timeline<'a> {
 
 impl<'a> Timeline<'a> {
     pub(super) fn new(moves: &'a Moves<'a>, rules: &Rules) -> Self {
+        let costs = Costs::new(rules);
+        // a mark at a price of 0 is the same for every entry
+        let bases = [1.0, -1.0].map(|sign| 1.0 + costs.marked_pct(sign, 1.0, 0.0) / 100.0);
         Self {
             moves,
-            costs: Costs::new(rules),
+            costs,
+            bases,
             compounds: rules.compounding() == Compounding::Compounded,
             settled: 1.0,
             pending: None,
             returns: Returns::default(),
-            walked: [[0.0; LANES]; 5],
+            walked: Walked::default(),
             drawdown: Drawdown::new(1.0),
             closed: Drawdown::new(1.0),
             arch: pulp::Arch::new(),
@@ -129,7 +133,7 @@ impl<'a> Timeline<'a> {
         if let Some(pending) = self.pending.take() {
             self.complete(pending, 0.0, self.settled);
         }
-        let [sum, squares, downside, cubes, fourths] = self.walked.map(|lanes| total(&lanes));
+        let [sum, squares, downside, cubes, fourths] = self.walked.0.map(|lanes| total(&lanes));
         self.returns.sum += sum;
         self.returns.squares += squares;
         self.returns.downside += downside;
@@ -163,7 +167,9 @@ impl<'a> Timeline<'a> {
         let inner = bars.start + 1..bars.end;
         if self.compounds {
             self.complete(entry, mark, self.equity(mark));
-            self.walk(trade, inner);
+            if !inner.is_empty() {
+                self.walk(trade, inner);
+            }
             return;
         }
         self.returns.push(entry.gained + mark);
@@ -177,10 +183,20 @@ impl<'a> Timeline<'a> {
     /// the closes bound the equity, and most ranges show at a glance that they hold neither a peak nor a deeper fall.
     #[inline]
     fn fall(&mut self, trade: &Trade, bars: Range<usize>) {
-        let (lowest, highest) = self.moves.around(&bars);
+        let (lowest, highest) = self.around(&bars);
         let (worst, best) = self.worst_and_best(trade, lowest, highest);
         if best > self.drawdown.peak || worst < self.drawdown.trough {
             self.fall_exactly(trade, bars);
+        }
+    }
+
+    /// Bounds on the closes of a range that is not empty.
+    #[inline]
+    fn around(&self, bars: &Range<usize>) -> (f64, f64) {
+        let (first, last) = (bars.start as u32, bars.end as u32 - 1);
+        match self.moves.ranges.around(first, last) {
+            (_, f64::INFINITY) => extremes(&self.moves.closes()[bars.clone()]),
+            bounds => bounds,
         }
     }
 
@@ -209,14 +225,47 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    /// The bars of a range, which is not at the start, from their closes and the one before them.
+    /// The bars of a compounding position after its entry.
     fn walk(&mut self, trade: &Trade, bars: Range<usize>) {
-        let closes = &self.moves.closes()[bars.start - 1..bars.end];
+        let account = Account {
+            base: self.bases[usize::from(trade.side == Side::Short)],
+            slope: trade.side.sign() * self.costs.exposed_share() / trade.entry_price,
+        };
+        let of = |(lowest, highest)| {
+            let (a, b) = (account.at(lowest), account.at(highest));
+            (lower(a, b), higher(a, b))
+        };
+        let (worst, best) = of(self.around(&bars));
+        // closes around the position are among those, and the last digits must not depend on them
+        let is_sure = Account::is_sure(worst, best) || {
+            let (worst, best) = of(extremes(&self.moves.closes()[bars.clone()]));
+            Account::is_sure(worst, best)
+        };
+        let is_within = (self.settled * worst * (1.0 - Account::ERROR) >= self.drawdown.trough)
+            & (self.settled * best * (1.0 + Account::ERROR) <= self.drawdown.peak);
+        if !(is_sure & is_within) {
+            self.fall_exactly(trade, bars.clone());
+        }
+        if !is_sure {
+            return self.walk_marks(trade, bars);
+        }
         self.arch.dispatch(Walk {
-            timeline: self,
-            trade,
-            closes,
+            sums: &mut self.walked,
+            account,
+            closes: self.moves.closes(),
+            bars,
         });
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn walk_marks(&mut self, trade: &Trade, bars: Range<usize>) {
+        let equity = |close| self.equity(self.mark(trade, close));
+        let mut sums = self.returns;
+        for pair in self.moves.closes()[bars.start - 1..bars.end].windows(2) {
+            sums.push(equity(pair[1]) / equity(pair[0]) - 1.0);
+        }
+        self.returns = sums;
     }
 
     fn complete(&mut self, pending: Pending, mark: f64, equity: f64) {
@@ -245,72 +294,5 @@ impl<'a> Timeline<'a> {
         } else {
             self.settled + pnl
         }
-    }
-}
-
-/// Bars of a trade that are walked side by side.
-const WALK: usize = 8 * LANES;
-
-/// The bars of a compounding position, whose returns depend on how far each is from the entry.
-struct Walk<'w, 'a> {
-    timeline: &'w mut Timeline<'a>,
-    trade: &'w Trade,
-    /// Of the bars, and the one before them.
-    closes: &'w [f64],
-}
-
-impl pulp::NullaryFnOnce for Walk<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let mut closes = self.closes;
-        while closes.len() > 1 {
-            let count = (closes.len() - 1).min(WALK);
-            self.timeline.walk_some(self.trade, &closes[..=count]);
-            closes = &closes[count..];
-        }
-    }
-}
-
-impl Timeline<'_> {
-    /// Walks up to [`WALK`] bars.
-    #[inline(always)]
-    fn walk_some(&mut self, trade: &Trade, closes: &[f64]) {
-        let count = closes.len() - 1;
-        // the slots up to a whole vector repeat the last close: returns of 0
-        let slots = count.next_multiple_of(LANES) + 1;
-        let mut equity = [closes[count]; WALK + 1];
-        equity[..=count].copy_from_slice(closes);
-        let equity = &mut equity[..slots];
-        let (sign, settled) = (trade.side.sign(), self.settled);
-        self.costs.mark_each(sign, trade.entry_price, equity);
-        for equity in &mut *equity {
-            let grown = settled * (1.0 + *equity / 100.0);
-            *equity = if grown > 0.0 { grown } else { 0.0 };
-        }
-        let mut sums = self.walked;
-        let (before, after) = (
-            equity.as_chunks::<LANES>().0,
-            equity[1..].as_chunks::<LANES>().0,
-        );
-        for (before, after) in before.iter().zip(after) {
-            for lane in 0..LANES {
-                let value = after[lane] / before[lane] - 1.0;
-                let square = value * value;
-                sums[0][lane] += value;
-                sums[1][lane] += square;
-                sums[2][lane] += if value < 0.0 { square } else { 0.0 };
-                sums[3][lane] += square * value;
-                sums[4][lane] += square * square;
-            }
-        }
-        self.walked = sums;
-        let (lowest, highest) = batch::extremes(&equity[1..]);
-        self.drawdown.push_range(lowest, highest, |drawdown| {
-            for &equity in &equity[1..] {
-                drawdown.push(equity);
-            }
-        });
     }
 }

@@ -1,6 +1,6 @@
 //! From crossovers to trades under any rules: a state machine that holds one open trade and no list.
 //!
-//! It stands apart from the ledger, which covers the default rules only and is the sweep's hot path. Whoever wants
+//! It stands apart from the ledger, which covers trades always in the market alone and is the sweep's hot path. Whoever wants
 //! trades, totals or metrics implements [`Recorder`] and sees the same trades, one by one.
 
 use super::Trade;

@@ -1,9 +1,6 @@
 //! What a trade costs: slippage in its prices, fees in its PnL, by the formula that the rules name.
 //!
 //! `docs/conventions.md` lists the formulas side by side. Percent throughout: `gross = side * (price/entry - 1) * 100`.
-// A kernel has the instructions of the function it is inlined into: these must be, or they run without SIMD.
-#![allow(clippy::inline_always)]
-
 use crate::rules::{FeeFormula, Rules};
 
 /// Gross PnL in percent of the entry price, minus a fee; every engine's money comes from this line.
@@ -83,21 +80,6 @@ impl Costs {
             }
             FeeFormula::AllCash => {
                 pnl_pct(sign, entry, price, self.side_pct) / (1.0 + self.side) - self.fixed_pct
-            }
-        }
-    }
-
-    /// The same at several prices; the formula is chosen once, so that the prices are marked side by side.
-    #[inline(always)]
-    pub(crate) fn mark_each(&self, sign: f64, entry: f64, prices: &mut [f64]) {
-        if self.formula == FeeFormula::Additive {
-            let fee = 0.5 * self.round_trip_pct;
-            for price in prices {
-                *price = pnl_pct(sign, entry, *price, fee);
-            }
-        } else {
-            for price in prices {
-                *price = self.marked_pct(sign, entry, *price);
             }
         }
     }

@@ -6,7 +6,7 @@ use pulp::{Simd, WithSimd};
 
 use super::{Position, Trade, pnl_pct};
 use crate::crossover::{CrossoverSink, Side};
-use crate::rules::Rules;
+use crate::rules::{FirstSide, OpenTrade, Rules};
 
 /// The result of one combination.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -35,27 +35,38 @@ pub struct Totals {
 #[derive(Debug)]
 pub(crate) struct Ledger<'a> {
     position: Position<'a>,
+    first_side: FirstSide,
+    open_trade: OpenTrade,
     totals: Totals,
     arch: pulp::Arch,
 }
 
 impl<'a> Ledger<'a> {
+    /// A ledger over the closes of a series. It knows them by the bars of the signals that they fill.
     pub(crate) fn new(closes: &'a [f64], rules: &Rules) -> Self {
         Self {
-            position: Position::new(closes, rules),
+            position: Position::new(rules.filled(closes), rules),
+            first_side: rules.first_side(),
+            open_trade: rules.open_trade(),
             totals: Totals::default(),
             arch: pulp::Arch::new(),
         }
     }
 
-    /// Closes the open trade at the last close.
+    /// Closes, marks or excludes the open trade at the last close.
     pub(crate) fn finish(mut self) -> Totals {
-        let last = self.position.last_bar();
-        if let Some(trade) = self.position.turn(last, true) {
-            self.add(&trade);
-            self.totals.has_open_trade = true;
+        let (last, fee_pct) = (self.position.last_bar(), self.position.fee_pct);
+        if self.open_trade == OpenTrade::Mark {
+            // the entry's leg alone
+            self.position.fee_pct *= 0.5;
         }
-        self.totals.fees_pct = self.totals.trades as f64 * self.position.fee_pct;
+        if let Some(trade) = self.position.turn(last, true) {
+            self.totals.has_open_trade = true;
+            if self.open_trade != OpenTrade::Exclude {
+                self.add(&trade);
+            }
+        }
+        self.totals.fees_pct = fees_pct(&self.totals, self.open_trade, fee_pct);
         self.totals
     }
 
@@ -66,15 +77,36 @@ impl<'a> Ledger<'a> {
     }
 }
 
+/// The signals that can be filled at some closes, and the number of the others: a last one at most.
+#[inline]
+pub(crate) fn fillable<'b>(bars: &'b [u32], closes: &[f64]) -> (&'b [u32], u64) {
+    match bars.split_last() {
+        Some((&last, rest)) if last as usize >= closes.len() => (rest, 1),
+        _ => (bars, 0),
+    }
+}
+
+/// The fees of trades that all pay the same, but for the last one where it is marked.
+pub(crate) fn fees_pct(totals: &Totals, open_trade: OpenTrade, fee_pct: f64) -> f64 {
+    let is_marked = totals.has_open_trade && open_trade == OpenTrade::Mark;
+    let unpaid = if is_marked { 0.5 } else { 0.0 };
+    (totals.trades as f64 - unpaid) * fee_pct
+}
+
 impl CrossoverSink for Ledger<'_> {
-    fn arm(&mut self, _: u32, side: Side) {
+    fn arm(&mut self, bar: u32, side: Side) {
         self.position.side = Some(side);
+        if self.first_side == FirstSide::Enter {
+            self.position.side = Some(side.opposite());
+            self.crossovers(&[bar]);
+        }
     }
 
     /// The trades of a batch side by side, then added up in the order of their entries: the sum is the same for
     /// every engine, however the batches fall.
     fn crossovers(&mut self, bars: &[u32]) {
-        let mut bars = bars;
+        let (mut bars, unfilled) = fillable(bars, self.position.closes);
+        self.totals.unfilled += unfilled;
         if self.position.entry_bar.is_none() {
             let Some((&first, rest)) = bars.split_first() else {
                 return;
