@@ -46,7 +46,8 @@ pub struct Leak {
 /// where those are before it too.
 ///
 /// The replaced future runs the prices after the cut backwards and three times as high. Under rules that fill a bar later,
-/// it also shows the fills of the last signals before the cut: their bars and sides are compared, their prices are not.
+/// it also shows the fills of the last signals before the cut: their bars and sides are compared, their prices are not. (Where
+/// the price of such a fill, or the close of its bar, ruins a compounding account, the combination's fills of that bar are not.)
 ///
 /// # Errors
 /// Those of [`Backend::trades`] on the whole series; a cut too short for the grid is left out.
@@ -82,11 +83,7 @@ pub fn shift_test(
         if cut <= warm_up {
             continue;
         }
-        // the price of a later fill may ruin a compounding account, which is then not filled
-        let delay = match rules.compounding() {
-            Compounding::Additive => rules.fill().delay() as usize,
-            Compounding::Compounded => 0,
-        };
+        let delay = rules.fill().delay() as usize;
         let shifts = [
             (series.slice(0..cut)?, cut),
             (other_future(series, cut)?, cut + delay),
@@ -103,6 +100,7 @@ pub fn shift_test(
 impl LookAhead {
     fn compare(&mut self, whole: &[Vec<Trade>], shifted: &[Vec<Trade>], past: &Past<'_>) {
         for (combination, (whole, shifted)) in whole.iter().zip(shifted).enumerate() {
+            let past = &past.without_ruin([whole, shifted]);
             for trade in 0..past.entered(whole).max(past.entered(shifted)) {
                 let (a, b) = (whole.get(trade), shifted.get(trade));
                 self.compared += 1;
@@ -122,6 +120,7 @@ impl LookAhead {
 }
 
 /// What two series that differ from a bar on have in common.
+#[derive(Clone, Copy)]
 struct Past<'r> {
     /// The first bar that differs.
     cut: usize,
@@ -142,6 +141,21 @@ struct Known {
 }
 
 impl Past<'_> {
+    /// The same without the fills after the cut, where one of them or a close there ruined the account: that ends a trade
+    /// with or without a signal, and lets none begin.
+    fn without_ruin(&self, lists: [&[Trade]; 2]) -> Self {
+        let ends = |trade: &Trade| trade.exit_bar as usize >= self.cut && trade.pnl_pct <= -100.0;
+        let is_ruined = self.rules.compounding() == Compounding::Compounded
+            && lists.iter().any(|trades| {
+                let until = trades.partition_point(|trade| (trade.exit_bar as usize) < self.filled);
+                trades[..until].iter().any(ends)
+            });
+        Self {
+            filled: if is_ruined { self.cut } else { self.filled },
+            ..*self
+        }
+    }
+
     fn entered(&self, trades: &[Trade]) -> usize {
         trades.partition_point(|trade| (trade.entry_bar as usize) < self.filled)
     }
