@@ -148,3 +148,100 @@ impl SweepSetReport {
         Some((candidates[first].0, candidates[first].1))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::{Condvar, Mutex, PoisonError};
+    use std::thread::{self, ThreadId};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::backend::{FilterMatrix, Pool, collect};
+    use crate::crossover::{CrossoverSink, Side};
+    use crate::diagnostics::Diagnostics;
+    use crate::question::Question;
+    use crate::random_walk;
+
+    /// What was seen of one symbol.
+    #[derive(Default)]
+    struct Seen {
+        threads: HashSet<ThreadId>,
+        /// Combinations that were begun.
+        begun: usize,
+        waited_in_vain: bool,
+    }
+
+    #[derive(Default)]
+    struct Meeting {
+        seen: Mutex<Seen>,
+        met: Condvar,
+    }
+
+    /// Waits in the later half of the combinations for a second thread to come to any: it follows the first one through them.
+    struct Guest<'m> {
+        meeting: &'m Meeting,
+        combinations: usize,
+        is_new: bool,
+    }
+
+    impl CrossoverSink for Guest<'_> {
+        fn arm(&mut self, _: u32, _: Side) {}
+
+        fn crossovers(&mut self, _: &[u32]) {
+            let seen = self.meeting.seen.lock();
+            let mut seen = seen.unwrap_or_else(PoisonError::into_inner);
+            seen.threads.insert(thread::current().id());
+            seen.begun += usize::from(std::mem::take(&mut self.is_new));
+            self.meeting.met.notify_all();
+            if 2 * seen.begun > self.combinations && !seen.waited_in_vain {
+                let is_alone = |seen: &mut Seen| seen.threads.len() < 2;
+                let limit = Duration::from_secs(20);
+                let met = self.meeting.met.wait_timeout_while(seen, limit, is_alone);
+                let (mut seen, waited) = met.unwrap_or_else(PoisonError::into_inner);
+                seen.waited_in_vain = waited.timed_out();
+            }
+        }
+    }
+
+    /// The pool, whose combinations go to guests.
+    struct Host<'m>(Pool, &'m Meeting);
+
+    impl Backend for Host<'_> {
+        fn name(&self) -> &'static str {
+            "host"
+        }
+
+        fn filters(&self, question: &Question<'_>) -> Result<FilterMatrix> {
+            self.0.filters(question)
+        }
+
+        fn sweep(&self, series: &Series, grid: &Grid, _: &Rules) -> Result<Sweep> {
+            let guest = || Guest {
+                meeting: self.1,
+                combinations: grid.combinations(),
+                is_new: true,
+            };
+            collect(&self.0, &Question::new(series, grid)?, guest)?;
+            Ok(Sweep::new(grid, Vec::new(), Diagnostics::default()))
+        }
+    }
+
+    /// Of one symbol, with the set's own threads and with the engine's.
+    #[test]
+    fn combinations_run_side_by_side() {
+        let grid = Grid::parse("hma:10..=80:10", "hma3:12..=96:12").unwrap();
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+        let threads = threads.unwrap();
+        for engine in [Pool::new(None), Pool::new(Some(2))] {
+            let meeting = Meeting::default();
+            let host = Host(engine, &meeting);
+            let set = SweepSet::new(&grid, Rules::default());
+            let load = |_: &str| random_walk(60_000, 4);
+            let report = threads.install(|| set.run(&host, &["alone"], load));
+            assert_eq!(report.unwrap().sweeps().count(), 1);
+            let seen = meeting.seen.into_inner().unwrap();
+            assert_eq!((seen.threads.len(), seen.begun), (2, grid.combinations()));
+        }
+    }
+}
