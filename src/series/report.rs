@@ -90,7 +90,7 @@ impl Series {
         let timestamps = self.timestamps()?;
         let mut steps: Vec<i64> = timestamps
             .windows(2)
-            .map(|pair| pair[1] - pair[0])
+            .map(|pair| pair[1].saturating_sub(pair[0]))
             .collect();
         let middle = steps.len().checked_sub(1)? / 2;
         Some(*steps.select_nth_unstable(middle).1)
@@ -154,7 +154,7 @@ impl Series {
 impl SeriesReport {
     fn count_gaps(&mut self, times: &[i64], length: i64) {
         for bar in 1..times.len() {
-            let step = times[bar] - times[bar - 1];
+            let step = times[bar].saturating_sub(times[bar - 1]);
             self.irregular_steps += usize::from(step % length != 0);
             let missing = ((step - 1) / length) as u64;
             if missing == 0 {
@@ -211,7 +211,7 @@ impl SeriesReport {
         }
         let is_short = self
             .span
-            .is_none_or(|(first, last)| last - first <= YEAR_MS);
+            .is_none_or(|(first, last)| last.saturating_sub(first) <= YEAR_MS);
         if is_short && self.max_min_ratio() > LARGE_RATIO {
             warnings.push(format!(
                 "closes reach from {} to {}, a ratio of {}: check that this is one market in one unit",
@@ -301,6 +301,18 @@ mod tests {
         );
         assert!(warnings([60_000, 120_000, 180_000]).is_empty());
         assert!(warnings([1_735_689_600_000, 1_735_689_600_100, 1_735_689_600_200]).is_empty());
+    }
+
+    #[test]
+    fn times_at_the_ends_of_64_bits_overflow_nothing() {
+        let closes = Series::from_closes(&[1.0, 1.01, 1.0, 1.01]).unwrap();
+        let times = vec![i64::MIN, i64::MIN + 60_000, i64::MAX - 60_000, i64::MAX];
+        let series = closes.with_timestamps(times).unwrap();
+        assert_eq!(series.bar_length(), Some(60_000));
+        assert_eq!(series.report().gaps, 1);
+        assert!(series.report().warnings()[0].contains("missing"));
+        let long = series.resample(300_000);
+        assert!(long.is_ok_and(|long| long.bars() <= 2));
     }
 
     #[test]

@@ -91,7 +91,11 @@ fn closed_buckets(times: &[i64], bar_length: i64, timeframe: i64) -> Vec<Bucket>
     } else {
         0
     };
-    let open_of = |time: i64| (time + shift).div_euclid(timeframe) * timeframe - shift;
+    // At the ends of 64 bits a long bar is cut short, rather than its time lost.
+    let open_of = |time: i64| {
+        let count = time.saturating_add(shift).div_euclid(timeframe);
+        count.saturating_mul(timeframe).saturating_sub(shift)
+    };
     let mut buckets: Vec<Bucket> = Vec::new();
     for (bar, &time) in times.iter().enumerate() {
         match buckets.last_mut() {
@@ -103,7 +107,10 @@ fn closed_buckets(times: &[i64], bar_length: i64, timeframe: i64) -> Vec<Bucket>
             }),
         }
     }
-    let is_open = |bucket: &Bucket| times[bucket.end - 1] + bar_length < bucket.time + timeframe;
+    let is_open = |bucket: &Bucket| {
+        let closed = times[bucket.end - 1].saturating_add(bar_length);
+        closed < bucket.time.saturating_add(timeframe)
+    };
     if buckets.last().is_some_and(is_open) {
         buckets.pop();
     }
