@@ -73,3 +73,28 @@ fn drawdowns_are_those_of_a_loop_over_every_close_bit_for_bit() {
     assert!(compared > 100_000, "{compared}");
     assert!(risen > 100 && fallen > 100, "{risen} {fallen}");
 }
+
+/// A dip within one trade, deeper than where later trades settle, but not than any of its batch may reach: it counts still.
+#[test]
+fn a_dip_among_trades_that_were_put_off_is_found() {
+    let mut bars = vec![(100.0, -1), (100.0, 1), (400.0, -1), (800.0, 1)];
+    let idle = |bars: &mut Vec<(f64, i8)>, close: f64, trades: usize| {
+        for _ in 0..trades {
+            let side = -bars[bars.len() - 1].1;
+            bars.push((close, side));
+        }
+    };
+    // equity 300 below a peak of 400; a long that falls to 260 and comes back, then one that settles at 264
+    idle(&mut bars, 800.0, 140);
+    bars.extend([(480.0, 1), (800.0, -1)]);
+    idle(&mut bars, 800.0, 41);
+    bars.push((512.0, -1));
+    idle(&mut bars, 512.0, 80);
+    let (closes, sides): (Vec<f64>, Vec<i8>) = bars.into_iter().unzip();
+    let series = Series::from_closes(&closes).unwrap();
+    let (engine, set) = (Scripted::one(&sides), MetricSet::all(252.0).unwrap());
+    let sweep = engine.sweep_with(&series, &engine.grid(), &Rules::default(), &set);
+    let found = sweep.unwrap().rows[0].metrics.unwrap();
+    assert!((found.pnl_pct - 164.0).abs() < 1e-9, "{}", found.pnl_pct);
+    assert_eq!(found.max_drawdown, Some(140.0 / 400.0));
+}
