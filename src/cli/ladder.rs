@@ -40,7 +40,8 @@ pub(crate) struct Args {
     #[arg(long)]
     threads: Option<usize>,
 
-    /// Runs of each engine, of which the best counts [default: 3; with --doc as many as take two seconds, 5 to 200]
+    /// Runs of each engine, of which the best counts [default: as many as take half a second, 3 to
+    /// 200; with --doc two seconds, 5 to 200]
     #[arg(long, value_parser = at_least_one)]
     runs: Option<usize>,
 

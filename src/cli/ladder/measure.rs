@@ -15,14 +15,15 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// A stated number of runs; else a few, or where a median is to mean something as many as take two seconds.
+    /// A stated number of runs; else as many as take half a second, a few at least, for a best that the next command
+    /// finds again; or, where a median is to mean something, as many as take two seconds.
     pub(super) fn new(stated: Option<usize>, is_long: bool) -> Self {
         let runs = match stated {
             Some(runs) => (runs, runs),
             None if is_long => (5, 200),
-            None => (3, 3),
+            None => (3, 200),
         };
-        let time = Duration::from_secs(2);
+        let time = Duration::from_millis(if is_long { 2_000 } else { 500 });
         Self { runs, time }
     }
 
@@ -112,6 +113,11 @@ mod tests {
             ..Budget::new(None, true)
         };
         assert!(!ended.is_spent(4, start) && ended.is_spent(5, start));
+        let short = Budget {
+            time: Duration::ZERO,
+            ..Budget::new(None, false)
+        };
+        assert!(!short.is_spent(2, start) && short.is_spent(3, start));
         let endless = Budget {
             time: Duration::MAX,
             ..ended
