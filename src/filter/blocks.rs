@@ -13,8 +13,11 @@ type Pair<L> = [<L as Lanes>::Vector; 2];
 /// Blocks of the longest run. Streams that start so many blocks apart, or a multiple, sum windows at the same place alike.
 pub(super) const RUN: usize = 16;
 
-/// Blocks of a run in windows of fewer than `RUN` blocks, and the fewest that are summed by runs.
+/// Blocks of a run in windows of fewer than `LONG` blocks, and the fewest that are summed by runs.
 const SHORT_RUN: usize = 8;
+
+/// Blocks of a window from which on long runs pay: so many whole runs are summed with each new one.
+const LONG: usize = 2 * RUN;
 
 /// The state of a window of whole blocks.
 #[derive(Debug)]
@@ -157,7 +160,7 @@ impl Cut {
 
 impl Many {
     fn new(count: usize) -> Self {
-        let length = if count < RUN { SHORT_RUN } else { RUN };
+        let length = if count < LONG { SHORT_RUN } else { RUN };
         let runs = count / length + 2;
         // a short run is never filled beyond its length
         let cut = |filled: usize| Cut::new(count, length, filled.min(length - 1));

@@ -8,7 +8,7 @@
 //! (The two-sided scheme of van Herk 1992 and Gil and Werman 1993, there for maxima, here with several blocks a window.)
 
 use super::blocks::Blocks;
-use super::group::{Group, Node, Vectors, group, group_mut};
+use super::group::{Group, Node, Vectors, group, group_mut, load_group, store_group};
 use super::lanes::{LANES, Lanes, Row};
 use super::scratch::Scratch;
 
@@ -88,7 +88,9 @@ impl Window {
         simd.store(sums[0], &mut self.plain[self.newest].0);
         if self.newest == 0 {
             let copy = self.plain.len() * LANES;
-            self.tails.copy_within(..LANES, copy);
+            // in registers: a call would send all that is in others to memory, each time round the loop
+            let first = load_group(simd, group(&self.tails, 0));
+            store_group(simd, first, group_mut(&mut self.tails, copy));
         }
         self.newest = oldest;
         self.whole.push(simd, sums);
@@ -110,6 +112,12 @@ impl Window {
         let (mut block, mut sum) = (input[LANES - 1], input[LANES - 1]);
         simd.store(sum, &mut kept[LANES - 1].0);
         for row in 0..LANES {
+            if row + 1 < LANES {
+                let older = LANES - 2 - row;
+                block = simd.add(block, input[older]);
+                sum = simd.add(sum, block);
+                simd.store(sum, &mut kept[older].0);
+            }
             plain = simd.add(plain, input[row]);
             weighted = simd.mul_add(simd.splat(self.weights[row]), input[row], weighted);
             let head = simd.mul_add(simd.splat(self.lifts[row]), plain, weighted);
@@ -119,12 +127,6 @@ impl Window {
                 tail = simd.add(tail, next);
             }
             out[row] = simd.mul_add(tail, inverse, head);
-            if row + 1 < LANES {
-                let older = LANES - 2 - row;
-                block = simd.add(block, input[older]);
-                sum = simd.add(sum, block);
-                simd.store(sum, &mut kept[older].0);
-            }
         }
         self.advance(simd, oldest, [block, sum]);
         out
@@ -141,17 +143,17 @@ impl Window {
         let mut sum = input[LANES - 1];
         simd.store(sum, &mut kept[LANES - 1].0);
         for row in 0..LANES {
+            if row + 1 < LANES {
+                let older = LANES - 2 - row;
+                sum = simd.add(sum, input[older]);
+                simd.store(sum, &mut kept[older].0);
+            }
             plain = simd.add(plain, input[row]);
             let mut tail = simd.load(&tails[row].0);
             if row < self.over {
                 tail = simd.add(tail, next_plain);
             }
             out[row] = simd.mul(simd.add(tail, plain), inverse);
-            if row + 1 < LANES {
-                let older = LANES - 2 - row;
-                sum = simd.add(sum, input[older]);
-                simd.store(sum, &mut kept[older].0);
-            }
         }
         self.advance(simd, oldest, [sum; 2]);
         out
