@@ -99,7 +99,7 @@ impl<'a> Falls<'a> {
             let best;
             (bound, best) = bounds(settled, &largest, half);
             if !(best <= peak) {
-                return self.look_at(ranges, first, Some(batch));
+                return self.look_at(ranges, first, Some((batch, settled)));
             }
         }
         // on an entry's bar the mark is the fee alone
@@ -129,7 +129,7 @@ impl<'a> Falls<'a> {
 
     /// Settles the batches put off, then looks at the trades of another.
     #[inline(never)]
-    pub(super) fn look_at(&mut self, ranges: &Ranges, first: Side, batch: Option<&Batch<'_>>) {
+    fn look_at(&mut self, ranges: &Ranges, first: Side, batch: Option<(&Batch<'_>, &Column)>) {
         self.arch.dispatch(Look {
             falls: self,
             ranges,
@@ -151,7 +151,8 @@ struct Look<'l, 'a> {
     falls: &'l mut Falls<'a>,
     ranges: &'l Ranges,
     first: Side,
-    batch: Option<&'l Batch<'l>>,
+    /// With the equity before each trade.
+    batch: Option<(&'l Batch<'l>, &'l Column)>,
 }
 
 impl pulp::NullaryFnOnce for Look<'_, '_> {
@@ -167,28 +168,37 @@ impl pulp::NullaryFnOnce for Look<'_, '_> {
                     bars: &low.bars,
                     count: low.count,
                 };
-                self.falls.look_at_each(self.ranges, self.first, &batch);
+                let settled = self.falls.settled(self.first, &batch);
+                self.falls
+                    .look_at_each(self.ranges, self.first, &batch, &settled);
             }
         }
-        if let Some(batch) = self.batch {
-            self.falls.look_at_each(self.ranges, self.first, batch);
+        if let Some((batch, settled)) = self.batch {
+            self.falls
+                .look_at_each(self.ranges, self.first, batch, settled);
         }
     }
 }
 
 impl Falls<'_> {
+    /// The equity before each trade of a batch that was put off.
+    #[inline(always)]
+    fn settled(&self, first: Side, batch: &Batch<'_>) -> Column {
+        let fills = fills(self.closes, batch.bars);
+        let (_, pnl) = pnl(&fills, first, self.fee_pct);
+        let mut settled = Settled::new(batch.pnl_pct);
+        settled.add(0, &pnl[..batch.count]);
+        *settled.before(batch.count)
+    }
+
     /// Looks at the trades in order as far as they may rise above the peak; then at the others from the last to the first,
     /// since the last are the likeliest to set the trough. Where no fall can be deeper, only a new peak is looked for.
     #[inline(always)]
-    fn look_at_each(&mut self, ranges: &Ranges, first: Side, batch: &Batch<'_>) {
-        let fills = fills(self.closes, batch.bars);
-        let (_, pnl) = pnl(&fills, first, self.fee_pct);
+    fn look_at_each(&mut self, ranges: &Ranges, first: Side, batch: &Batch<'_>, settled: &Column) {
         let count = batch.count;
-        let mut settled = Settled::new(batch.pnl_pct);
-        settled.add(0, &pnl[..count]);
         let largest = largest_moves_of_each(ranges, batch.bars);
         let half = 0.5 * self.fee_pct;
-        let (worst, best) = bounds(settled.before(count), &largest, half);
+        let (worst, best) = bounds(settled, &largest, half);
         let each = (0..count).map(|i| Held {
             bars: (batch.bars[i], batch.bars[i + 1]),
             sign: if i % 2 == 0 {
@@ -196,11 +206,11 @@ impl Falls<'_> {
             } else {
                 -first.sign()
             },
-            settled: settled.equity[i],
+            settled: settled[i],
             largest: largest[i / LANES],
         });
         if self.bars.is_no_deeper(worst, best) {
-            return self.find_peak(ranges, each);
+            return self.find_peak(ranges, extremes(settled).1, each);
         }
         let peak = self.bars.peak;
         let below = each.clone().rev();
@@ -218,10 +228,12 @@ impl Falls<'_> {
         }
     }
 
-    /// Takes trades in which no fall is deeper than those before: of them, the highest equity alone counts.
+    /// Takes trades in which no fall is deeper than those before: of them, the highest equity alone counts. That at the
+    /// entries, where the mark is the fee alone, is known, and leaves few trades to look at.
     #[inline(always)]
-    fn find_peak(&mut self, ranges: &Ranges, each: impl Iterator<Item = Held>) {
-        let (half, mut peak) = (0.5 * self.fee_pct, self.bars.peak);
+    fn find_peak(&mut self, ranges: &Ranges, highest: f64, each: impl Iterator<Item = Held>) {
+        let half = 0.5 * self.fee_pct;
+        let mut peak = higher(highest - half, self.bars.peak);
         for held in each {
             if held.settled + (held.largest - half) <= peak {
                 continue;
