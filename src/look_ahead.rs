@@ -45,7 +45,8 @@ pub struct Leak {
 /// trades that were entered before each cut with those of the whole series, bit for bit: their entries, and their exits
 /// where those are before it too.
 ///
-/// The replaced future runs the prices after the cut backwards and three times as high. Under rules that fill a bar later,
+/// The replaced future runs the prices after the cut backwards and three times as high (as high as they were, where three
+/// times would be beyond the range of prices). Under rules that fill a bar later,
 /// it also shows the fills of the last signals before the cut: their bars and sides are compared, their prices are not. (Where
 /// the price of such a fill, or the close of its bar, ruins a compounding account, the combination's fills of that bar are not.)
 ///
@@ -185,8 +186,15 @@ impl Past<'_> {
 }
 
 fn other_future(series: &Series, cut: usize) -> Result<Series> {
+    let columns = [Some(series.closes()), series.opens()];
+    let prices = columns.into_iter().flatten().flatten();
+    let ticks = series.ticks().into_iter().flatten();
+    let has_room = prices.fold(0.0, |most: f64, &price| most.max(price)) <= f64::MAX / 4.0
+        && ticks.max().is_none_or(|&most| most <= i64::MAX / 4);
+    let factor = if has_room { 3_i32 } else { 1 };
     let other = |prices: &[f64]| {
-        let future = prices[cut..].iter().rev().map(|price| 3.0 * price);
+        let future = prices[cut..].iter().rev();
+        let future = future.map(|price| f64::from(factor) * price);
         prices[..cut]
             .iter()
             .copied()
@@ -194,7 +202,10 @@ fn other_future(series: &Series, cut: usize) -> Result<Series> {
             .collect::<Vec<f64>>()
     };
     let ticks = series.ticks().map(|ticks| {
-        let future = ticks[cut..].iter().rev().map(|tick| 3 * tick);
+        let future = ticks[cut..]
+            .iter()
+            .rev()
+            .map(|tick| i64::from(factor) * tick);
         ticks[..cut].iter().copied().chain(future).collect()
     });
     let changed = Series::from_parts(other(series.closes()), ticks)?;

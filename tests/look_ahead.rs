@@ -221,3 +221,21 @@ fn nothing_compared_is_not_clean() {
     let report = report.unwrap();
     assert!(report.compared == 0 && report.leak.is_none() && !report.is_clean());
 }
+
+/// Three times as high would be no price, and no count of ticks.
+#[test]
+fn prices_near_the_end_of_their_range_are_shifted_too() {
+    let steps = || (0..400).map(|bar: i64| bar * bar % 37 + bar % 5);
+    let ticks: Vec<i64> = steps().map(|step| i64::MAX - (step << 54)).collect();
+    let closes: Vec<f64> = steps().map(|step| 1e308 + 1e306 * step as f64).collect();
+    for series in [
+        Series::from_ticks(&ticks, 0.01).unwrap(),
+        Series::from_closes(&closes).unwrap(),
+    ] {
+        let report = shift_test(&Sequential::new(), &series, &grid(), &Rules::default(), 3);
+        assert!(
+            report.as_ref().is_ok_and(|report| report.is_clean()),
+            "{report:?}"
+        );
+    }
+}
