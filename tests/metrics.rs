@@ -388,3 +388,19 @@ fn metrics_are_bit_identical_however_they_are_computed() {
         assert_eq!(run.rows[0], one.rows[7]);
     }
 }
+
+/// An account that grows to 1e84 stakes of an entry at 1e150: one over the entry and twice the account is no `f64`.
+#[test]
+fn compounded_returns_of_huge_prices_are_those_of_their_marks() {
+    let bars = 4_000;
+    let closes: Vec<f64> = (0..bars).map(|bar| 1e150 * 1.05_f64.powi(bar)).collect();
+    let series = Series::from_closes(&closes).unwrap();
+    let mut sides = vec![1; bars as usize];
+    sides[0] = -1;
+    let rules = Rules::default().with_compounding(Compounding::Compounded);
+    let metrics = measure(&Scripted::one(&sides), &series, &rules);
+    let mean = metrics.returns.unwrap().mean;
+    // flat on the first two closes
+    let expected = 0.05 * f64::from(bars - 2) / f64::from(bars);
+    assert!((mean - expected).abs() < 1e-12, "{mean} {expected}");
+}

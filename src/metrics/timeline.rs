@@ -237,9 +237,9 @@ impl<'a> Timeline<'a> {
         };
         let (worst, best) = of(self.around(&bars));
         // closes around the position are among those, and the last digits must not depend on them
-        let is_sure = Account::is_sure(worst, best) || {
+        let is_sure = account.is_sure(worst, best) || {
             let (worst, best) = of(extremes(&self.moves.closes()[bars.clone()]));
-            Account::is_sure(worst, best)
+            account.is_sure(worst, best)
         };
         let is_within = (self.settled * worst * (1.0 - Account::ERROR) >= self.drawdown.trough)
             & (self.settled * best * (1.0 + Account::ERROR) <= self.drawdown.peak);

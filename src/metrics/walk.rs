@@ -34,10 +34,11 @@ impl Account {
         self.base + self.slope * close
     }
 
-    /// Whether accounts between two keep their digits, and the product of two is a number.
+    /// Whether accounts between two keep their digits, and the slope over the product of any two has all of its own: it is
+    /// then at least `1e-300`, and at most `4e300`.
     #[inline]
-    pub(super) fn is_sure(worst: f64, best: f64) -> bool {
-        worst >= 0.5 && best <= 1e100
+    pub(super) fn is_sure(self, worst: f64, best: f64) -> bool {
+        worst >= 0.5 && best <= 1e100 && (1e-100..=1e300).contains(&self.slope.abs())
     }
 }
 
@@ -155,7 +156,7 @@ mod tests {
                     slope: sign * costs.exposed_share() / entry,
                 };
                 let mark = 1.0 + costs.marked_pct(sign, entry, close) / 100.0;
-                if Account::is_sure(mark, mark) {
+                if account.is_sure(mark, mark) {
                     let apart = (account.at(close) / mark - 1.0).abs();
                     assert!(apart <= Account::ERROR, "{apart}");
                     farthest = farthest.max(apart);
@@ -167,6 +168,24 @@ mod tests {
             compared > 50_000 && farthest > Account::ERROR / 30.0,
             "{compared} {farthest}"
         );
+    }
+
+    /// A slope over a product of accounts that is no normal number has lost its digits, or all of it.
+    #[test]
+    fn accounts_are_sure_only_where_their_quotients_are_numbers() {
+        for (slope, is_sure) in [
+            (1e-200, false),
+            (-1e-200, false),
+            (1e-100, true),
+            (-1e300, true),
+            (1.1e308, false),
+        ] {
+            let account = Account { base: 0.0, slope };
+            assert_eq!(account.is_sure(0.5, 1e100), is_sure, "{slope}");
+            let quotients = [0.5, 1e100].map(|account: f64| slope / (account * account));
+            let are_numbers = quotients.iter().all(|quotient| quotient.is_normal());
+            assert!(are_numbers || !is_sure, "{slope} {quotients:?}");
+        }
     }
 
     /// Any number of bars, up to the end of the series: the sums of a plain loop.
