@@ -131,7 +131,7 @@ mod tests {
     /// A variation of three quarters of the bound may be rounding; one of a little more than the bound is not.
     #[test]
     fn variation_counts_from_the_bound_on() {
-        for bars in [100, 10_000] {
+        for bars in [4, 100, 10_000] {
             let bound = gamma(2 * bars + 48);
             let varies = |share: f64| {
                 let squares = 1.0;
