@@ -12,8 +12,8 @@ const FIRST: [usize; 2] = [5_000_000, 80_000_000];
 /// What a chunk should take, in seconds.
 const GOAL: f64 = 1.0;
 
-/// The longest chunk that is taken to save filters: as much work is lost where Ctrl-C does not wait for its end.
-const LONGEST: f64 = 20.0;
+/// The longest chunk that is taken to save filters: Ctrl-C waits for its end.
+const LONGEST: f64 = 10.0;
 
 /// Share of the work that may go into filters which an earlier chunk had too.
 const SHARE: f64 = 0.07;

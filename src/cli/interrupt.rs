@@ -1,5 +1,5 @@
-//! Ctrl-C: a sweep finishes the chunk at hand first, so that nothing computed is lost, for two seconds at the most; any
-//! other command, and a second Ctrl-C, ends at once. No unfinished file and no lock is left behind.
+//! Ctrl-C: a sweep finishes the chunk at hand first, so that nothing computed is lost; any other command, and a second
+//! Ctrl-C, ends at once. No unfinished file and no lock is left behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ static BUSY: Mutex<()> = Mutex::new(());
 /// Exit code of a command that was interrupted, as shells have it: 128 and the number of the signal.
 pub(crate) const EXIT_CODE: u8 = 130;
 
-/// How long Ctrl-C waits for the chunk at hand: a person takes what is longer for a hang, and the rows before it are safe.
+/// How long Ctrl-C waits where nothing is computed yet: a person takes what is longer for a hang.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What a command is at, and so what Ctrl-C costs.
@@ -36,7 +36,7 @@ pub(crate) enum Stage {
     Writing,
 }
 
-/// Listens for Ctrl-C, and for the signal that asks a process to end, from here on.
+/// Listens for Ctrl-C from here on.
 pub(crate) fn listen() {
     // Without a handler Ctrl-C ends the process, which loses the chunk at hand and leaves unfinished files.
     let _ = ctrlc::set_handler(|| {
@@ -45,10 +45,12 @@ pub(crate) fn listen() {
             end(None);
         }
         eprintln!("{}", promise(stage));
-        thread::spawn(|| {
-            thread::sleep(PATIENCE);
-            end(Some(&lock(&LAST_WORDS)));
-        });
+        if stage == Stage::SetUp as u8 {
+            thread::spawn(|| {
+                thread::sleep(PATIENCE);
+                end(Some(&lock(&LAST_WORDS)));
+            });
+        }
     });
 }
 
@@ -123,8 +125,7 @@ fn promise(stage: u8) -> &'static str {
     const WRITING: u8 = Stage::Writing as u8;
     match stage {
         WRITING => {
-            "finishing the chunk at hand, for two seconds at the most; Ctrl-C again stops at once: the rows before that \
-             chunk are kept for --resume"
+            "finishing the chunk at hand; Ctrl-C again stops at once: the rows before that chunk are kept for --resume"
         }
         PRINTING => "finishing the chunk at hand; Ctrl-C again stops at once",
         _ => "stopping; Ctrl-C again stops at once",
