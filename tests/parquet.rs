@@ -389,3 +389,20 @@ fn damaged_bytes_never_panic() {
     }
     assert!(refused > 100 && read > 10, "{refused} refused, {read} read");
 }
+
+/// Ten closes that pyarrow 26 wrote with `write_page_checksum=True`: no writer in Rust makes the checksums yet.
+#[test]
+fn a_page_that_does_not_match_its_checksum_is_refused() {
+    let mut bytes = include_bytes!("support/checksums.parquet").to_vec();
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("prices.parquet");
+    std::fs::write(&path, &bytes).unwrap();
+    let series = Series::from_parquet(&path, &ReadOptions::default()).unwrap();
+    assert_eq!((series.bars(), series.closes()[2]), (10, 99.25));
+    let close = 99.25_f64.to_le_bytes();
+    let at = bytes.windows(8).position(|bytes| bytes == close).unwrap();
+    bytes[at + 5] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let error = Series::from_parquet(&path, &ReadOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("checksum"), "{error}");
+}
