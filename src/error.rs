@@ -6,6 +6,7 @@
 mod file;
 mod number;
 mod size;
+mod timeframe;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ pub(crate) use file::missing_bars;
 pub(crate) use number::counted;
 pub(crate) use number::{grouped, plain, quoted};
 pub use size::SizeError;
+pub use timeframe::TimeframeError;
 
 /// The result of anything in this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -366,30 +368,9 @@ pub enum Error {
         purpose: &'static str,
     },
 
-    /// A time frame of which no bar is closed within the series.
-    #[error(
-        "no bar of {timeframe} ms is closed within {bars} bars of {bar_length} ms: give a shorter time frame, or a \
-         longer series"
-    )]
-    TimeframeTooLong {
-        /// The time frame asked for, milliseconds.
-        timeframe: i64,
-        /// Bars of the series.
-        bars: usize,
-        /// Length of the series' bars, milliseconds.
-        bar_length: i64,
-    },
-
-    /// A time frame that cannot be made of the series' bars.
-    #[error(
-        "bars of {timeframe} ms cannot be made of bars of {bar_length} ms: give a multiple that is larger"
-    )]
-    Timeframe {
-        /// The time frame asked for, milliseconds.
-        timeframe: i64,
-        /// Length of the series' bars, milliseconds.
-        bar_length: i64,
-    },
+    /// Longer bars that cannot be made of the series' bars.
+    #[error(transparent)]
+    Timeframe(#[from] TimeframeError),
 
     /// A price file that was refused.
     #[error(transparent)]

@@ -98,7 +98,7 @@ pub use backend::{
 };
 pub use crossover::{CrossoverSink, Decision, Predicate, Side, SideWriter, Stage};
 pub use diagnostics::Diagnostics;
-pub use error::{Error, FileError, Result, SizeError};
+pub use error::{Error, FileError, Result, SizeError, TimeframeError};
 pub use filter::{
     ExactWeights, Expr, Filter, MAX_PERIOD, RootRounding, UNIT_ROUNDOFF, gamma, parse_filters,
 };

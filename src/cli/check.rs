@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     reading: FileArgs,
 
-    /// Print the report as JSON
+    /// Print the report as JSON; of a file that is not read at all, an object with `error` alone
     #[arg(long)]
     json: bool,
 }
@@ -39,11 +39,15 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         error => args
             .reading
             .explain(&args.file.display().to_string(), error),
-    })?;
+    });
+    if let (true, Err(failure)) = (args.json, &report) {
+        // Whoever reads JSON gets JSON, whatever the file is.
+        print_json(out, &serde_json::json!({ "error": failure.reason() }))?;
+        out.flush()?;
+    }
+    let report = report?;
     if args.json {
-        let text = serde_json::to_string_pretty(&report)
-            .map_err(|error| Failure::Data(format!("cannot write the report as JSON: {error}")))?;
-        writeln!(out, "{text}")?;
+        print_json(out, &report)?;
     } else {
         print(out, &report)?;
         if let Some(series) = &report.series {
@@ -54,6 +58,13 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         }
     }
     verdict(args, out, &report)
+}
+
+fn print_json(out: &mut dyn Write, value: &impl serde::Serialize) -> Outcome {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Failure::Data(format!("cannot write the report as JSON: {error}")))?;
+    writeln!(out, "{text}")?;
+    Ok(())
 }
 
 fn print(out: &mut dyn Write, report: &FileReport) -> Outcome {

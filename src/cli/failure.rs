@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::ExitCode;
 
-use crosscheck::{Error, SizeError};
+use crosscheck::{Error, SizeError, TimeframeError};
 
 /// The result of a command.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
@@ -33,6 +33,14 @@ impl Failure {
         };
         let path = path.to_path_buf();
         Self::Data(format!("{}{remedy}", Error::Io { path, source }))
+    }
+
+    /// Returns what was at fault, in words.
+    pub(crate) fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Usage(reason) | Self::Data(reason) | Self::Interrupted(reason) => Some(reason),
+            Self::Closed => None,
+        }
     }
 
     /// Says it on the standard error and returns the exit code.
@@ -70,7 +78,7 @@ impl From<Error> for Failure {
             | Error::EmptyGrid { .. }
             | Error::InvalidRules { .. }
             | Error::InvalidTick { .. }
-            | Error::Timeframe { .. }
+            | Error::Timeframe(TimeframeError::NotMultiple { .. })
             | Error::Size(SizeError::TooManyCombinations { .. }) => Self::Usage(reason),
             _ => Self::Data(reason),
         }

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use crosscheck::{
-    Duplicates, Error, FileError, ReadOptions, Reading, Series, TimeFormat, random_walk,
+    Duplicates, Error, FileError, ReadOptions, Reading, Series, TimeFormat, TimeframeError,
+    random_walk,
 };
 
 use super::number::{counted, quoted};
 use super::output::{is_same, lock_of, partial_of};
-use super::timeframe::{Timeframe, in_words};
+use super::timeframe::{Timeframe, in_words, utc};
 use super::{Failure, Outcome};
 
 /// Which prices a command runs on, and how they are read.
@@ -20,7 +21,8 @@ pub(crate) struct PriceArgs {
     #[command(flatten)]
     file: FileArgs,
 
-    /// Make longer bars of the file's bars, such as 5m, 1h or 1d; closed bars only
+    /// Make longer bars of the file's bars, such as 5m, 1h or 1d; closed bars only. They start at whole multiples of
+    /// their length in UTC, weeks on Monday; a bar that reaches past the end of the one it starts in is refused
     #[arg(long)]
     timeframe: Option<Timeframe>,
 }
@@ -78,7 +80,12 @@ pub(crate) struct FileArgs {
     time_format: Option<TimeFormatArg>,
 
     /// Columns of a file without a header, such as timestamp,open,close,high,low; - passes one over
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "NAMES",
+        allow_hyphen_values = true
+    )]
     columns: Option<Vec<String>>,
 
     /// Column to take as the close, such as "Adj Close"
@@ -136,18 +143,12 @@ impl PriceArgs {
 
     fn resample(&self, series: &Series, timeframe: Timeframe) -> Outcome<Series> {
         let long = series.resample(timeframe.milliseconds());
-        long.map_err(|error| match error {
-            Error::TimeframeTooLong {
-                timeframe,
-                bars,
-                bar_length,
-            } => Failure::Data(format!(
-                "{}: no bar of {} is closed within its {bars} bars of {}: give a shorter --timeframe, or a longer file",
-                self.prices,
-                in_words(timeframe),
-                in_words(bar_length)
-            )),
-            error => Failure::from(error),
+        long.map_err(|error| match &error {
+            Error::Timeframe(cause) => match in_units(cause) {
+                Some(reason) => Failure::Data(format!("{}: {reason}", self.prices)),
+                None => Failure::from(error),
+            },
+            _ => Failure::from(error),
         })
     }
 
@@ -274,6 +275,38 @@ impl From<TimeFormatArg> for TimeFormat {
             TimeFormatArg::Ns => Self::Nanoseconds,
             TimeFormatArg::Iso => Self::IsoNaive,
         }
+    }
+}
+
+/// Says what is wrong between a file and a time frame, in the units of the command line.
+fn in_units(cause: &TimeframeError) -> Option<String> {
+    match *cause {
+        TimeframeError::TooLong {
+            timeframe,
+            bars,
+            bar_length,
+        } => Some(format!(
+            "no bar of {} is closed within its {bars} bars of {}: give a shorter --timeframe, or a longer file",
+            in_words(timeframe),
+            in_words(bar_length)
+        )),
+        TimeframeError::OffGrid {
+            bar,
+            timestamp,
+            bar_length,
+            end,
+            timeframe,
+        } => {
+            let (short, long) = (in_words(bar_length), in_words(timeframe));
+            Some(format!(
+                "bar {bar}, of {short} from {}, ends after the bar of {long} that it starts in, which ends at {}: its \
+                 close would be seen too early; take a file whose bars start at whole multiples of {short}, give a \
+                 --timeframe at whose ends no bar is open, or leave it out",
+                utc(timestamp),
+                utc(end)
+            ))
+        }
+        _ => None,
     }
 }
 

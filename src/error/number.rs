@@ -15,8 +15,8 @@ pub(crate) fn plain(value: f64) -> String {
 }
 
 /// Writes a whole number with a comma every three digits.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
+pub(crate) fn grouped(number: impl Into<u128>) -> String {
+    let digits = number.into().to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn thousands_are_grouped_and_one_is_no_plural() {
-        let texts = [0, 999, 1_000, 1_234_567].map(grouped);
+        let texts = [0_u64, 999, 1_000, 1_234_567].map(grouped);
         assert_eq!(texts, ["0", "999", "1,000", "1,234,567"]);
         let texts = [0, 1, 2_000].map(|count| counted(count, "gap"));
         assert_eq!(texts, ["0 gaps", "1 gap", "2,000 gaps"]);

@@ -42,7 +42,7 @@ pub fn parse_filters(text: &str) -> Result<Vec<Filter>> {
         let periods = parse_periods(periods).map_err(refuse)?;
         let count = filters.len() + periods.len();
         if count > MAX_FILTERS {
-            return Err(refuse(too_many(count)));
+            return Err(refuse(too_many(count as u128)));
         }
         for period in periods {
             if !seen.insert((kind, period)) {
@@ -89,8 +89,8 @@ fn constructor(kind: &str) -> std::result::Result<Constructor, String> {
     })
 }
 
-fn too_many(filters: usize) -> String {
-    let [filters, limit] = [filters, MAX_FILTERS].map(|count| grouped(count as u64));
+fn too_many(filters: u128) -> String {
+    let [filters, limit] = [filters, MAX_FILTERS as u128].map(grouped);
     format!("{filters} filters, the limit is {limit}")
 }
 
@@ -111,19 +111,20 @@ fn parse_periods(text: &str) -> std::result::Result<Vec<usize>, String> {
     if step == 0 {
         return Err("a step of 0 never ends".to_owned());
     }
-    let end = if is_inclusive {
-        last.saturating_add(1)
+    // An end that is left out is one more than the last: the last of all numbers has none after it.
+    let last = if is_inclusive {
+        Some(last)
     } else {
-        last
+        last.checked_sub(1)
     };
-    if first >= end {
+    let Some(last) = last.filter(|last| first <= *last) else {
         return Err(format!("the range {} is empty", quoted(text)));
-    }
-    let count = (end - first).div_ceil(step);
-    if count > MAX_FILTERS {
+    };
+    let count = ((last - first) / step) as u128 + 1;
+    if count > MAX_FILTERS as u128 {
         return Err(too_many(count));
     }
-    Ok((first..end).step_by(step).collect())
+    Ok((first..=last).step_by(step).collect())
 }
 
 fn parse_period(text: &str) -> std::result::Result<usize, String> {
@@ -148,6 +149,19 @@ mod tests {
             ("hma:-1", "no whole number"),
             ("hma:1,,2", "no whole number"),
             ("hma:1..=99999999999", "limit"),
+            ("hma:5..0", "empty"),
+            (
+                "sma:1..=18446744073709551615",
+                "18,446,744,073,709,551,615 filters",
+            ),
+            (
+                "sma:0..=18446744073709551615",
+                "18,446,744,073,709,551,616 filters",
+            ),
+            (
+                "sma:1..18446744073709551615:3",
+                "6,148,914,691,236,517,205 filters",
+            ),
             ("hma:", "no whole number"),
             ("hma:5,9,5", "hma:5 is there twice"),
             ("sma:5,hma:5,sma:5", "sma:5 is there twice"),

@@ -84,7 +84,9 @@ pub(super) fn number(value: f64) -> String {
     let rest = rest.trim_end_matches('0');
     let sign = if value < 0.0 { "-" } else { "" };
     let point = if rest.is_empty() { "" } else { "." };
-    let whole = whole.parse().map_or_else(|_| whole.to_owned(), grouped);
+    let whole = whole
+        .parse::<u64>()
+        .map_or_else(|_| whole.to_owned(), grouped);
     format!("{sign}{whole}{point}{rest}")
 }
 

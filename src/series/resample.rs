@@ -1,7 +1,7 @@
 //! Longer bars from shorter ones, closed bars only.
 
 use super::{COLUMNS, Series};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, TimeframeError};
 use crate::room;
 
 impl Series {
@@ -11,9 +11,14 @@ impl Series {
     /// and seen from their start are made: a first one that the series enters after its start is left out, and a last
     /// one whose last short bar is missing too. Short bars missing inside make no difference. The reading stays.
     ///
+    /// A short bar lasts from its timestamp to [`Series::known_at`], and that may not be after the end of the long bar
+    /// in which it starts: at that end nobody knows its close yet. Bars of 4 h that start at 02:00 make no days from
+    /// midnight.
+    ///
     /// # Errors
-    /// [`Error::NoTimestamps`]; [`Error::Timeframe`] unless the time frame is a multiple of the bars' length;
-    /// [`Error::TimeframeTooLong`] where no long bar is closed.
+    /// [`Error::NoTimestamps`]; [`TimeframeError::NotMultiple`] unless the time frame is a multiple of
+    /// [`Series::bar_length`]; [`TimeframeError::OffGrid`] where a short bar reaches past the end of the long bar in
+    /// which it starts; [`TimeframeError::TooLong`] where no long bar is closed.
     ///
     /// # Examples
     /// ```
@@ -33,22 +38,24 @@ impl Series {
             });
         };
         if timeframe < bar_length || timeframe % bar_length != 0 {
-            return Err(Error::Timeframe {
+            return Err(TimeframeError::NotMultiple {
                 timeframe,
                 bar_length,
-            });
+            }
+            .into());
         }
         // The short bars of each long bar, and its columns, of which there can be as many as of the short ones.
         let longest = self.bars() / (timeframe / bar_length).max(1) as usize + 2;
         let each = size_of::<Bucket>() * 2 + COLUMNS * size_of::<f64>();
         room::check(longest.min(self.bars()), "bar", each)?;
-        let buckets = closed_buckets(times, bar_length, timeframe);
+        let buckets = closed_buckets(times, bar_length, timeframe)?;
         if buckets.is_empty() {
-            return Err(Error::TimeframeTooLong {
+            return Err(TimeframeError::TooLong {
                 timeframe,
                 bars: self.bars(),
                 bar_length,
-            });
+            }
+            .into());
         }
         let last = |values: &[f64]| buckets.iter().map(|b| values[b.end - 1]).collect();
         let first = |values: &[f64]| buckets.iter().map(|b| values[b.start]).collect();
@@ -83,7 +90,11 @@ struct Bucket {
     end: usize,
 }
 
-fn closed_buckets(times: &[i64], bar_length: i64, timeframe: i64) -> Vec<Bucket> {
+fn closed_buckets(
+    times: &[i64],
+    bar_length: i64,
+    timeframe: i64,
+) -> std::result::Result<Vec<Bucket>, TimeframeError> {
     const WEEK: i64 = 7 * 86_400_000;
     // Unix time starts on a Thursday; weeks start on the Monday before it.
     let shift = if timeframe % WEEK == 0 {
@@ -97,11 +108,22 @@ fn closed_buckets(times: &[i64], bar_length: i64, timeframe: i64) -> Vec<Bucket>
         count.saturating_mul(timeframe).saturating_sub(shift)
     };
     let mut buckets: Vec<Bucket> = Vec::new();
-    for (bar, &time) in times.iter().enumerate() {
+    for (bar, &timestamp) in times.iter().enumerate() {
+        let time = open_of(timestamp);
+        let end = time.saturating_add(timeframe);
+        if timestamp.saturating_add(bar_length) > end {
+            return Err(TimeframeError::OffGrid {
+                bar,
+                timestamp,
+                bar_length,
+                end,
+                timeframe,
+            });
+        }
         match buckets.last_mut() {
-            Some(bucket) if bucket.time == open_of(time) => bucket.end = bar + 1,
+            Some(bucket) if bucket.time == time => bucket.end = bar + 1,
             _ => buckets.push(Bucket {
-                time: open_of(time),
+                time,
                 start: bar,
                 end: bar + 1,
             }),
@@ -117,7 +139,7 @@ fn closed_buckets(times: &[i64], bar_length: i64, timeframe: i64) -> Vec<Bucket>
     if buckets.first().is_some_and(|bucket| bucket.time < times[0]) {
         buckets.remove(0);
     }
-    buckets
+    Ok(buckets)
 }
 
 #[cfg(test)]
@@ -179,12 +201,59 @@ mod tests {
         for timeframe in [-MINUTE, 0, MINUTE, 3 * MINUTE] {
             assert!(matches!(
                 series.resample(timeframe),
-                Err(Error::Timeframe { .. })
+                Err(Error::Timeframe(TimeframeError::NotMultiple { .. }))
             ));
         }
         assert!(matches!(
             series.resample(8 * MINUTE),
-            Err(Error::TimeframeTooLong { bars: 3, .. })
+            Err(Error::Timeframe(TimeframeError::TooLong { bars: 3, .. }))
         ));
+    }
+
+    /// Sixty bars from `offset` minutes, `step` apart, less some.
+    fn hours(offset: i64, step: i64, left_out: impl Fn(i64) -> bool) -> Series {
+        let times = (0..60).map(|bar| (offset + bar * step) * MINUTE);
+        let times: Vec<i64> = times.filter(|time| !left_out(*time)).collect();
+        let closes = vec![1.0; times.len()];
+        let series = Series::from_closes(&closes).unwrap();
+        series.with_timestamps(times).unwrap()
+    }
+
+    #[test]
+    fn no_long_bar_takes_a_close_that_is_known_after_its_end() {
+        let (mut made, mut refused) = (0, 0);
+        for (offset, frame) in (0..240)
+            .step_by(10)
+            .flat_map(|offset| [60, 120, 240, 1_440].map(|frame| (offset, frame)))
+        {
+            let series = hours(offset, 60, |time| time / MINUTE % 7 == 3);
+            assert_eq!(series.bar_length(), Some(60 * MINUTE));
+            let times = series.timestamps().unwrap();
+            let end = |time: i64| (time.div_euclid(frame * MINUTE) + 1) * frame * MINUTE;
+            let first = (0..times.len())
+                .find(|&bar| series.known_at(bar).is_some_and(|at| at > end(times[bar])));
+            match series.resample(frame * MINUTE) {
+                Ok(_) => made += usize::from(first.is_none()),
+                Err(Error::Timeframe(TimeframeError::OffGrid { bar, .. })) => {
+                    assert_eq!(Some(bar), first, "{offset} {frame}");
+                    refused += 1;
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert_eq!((made, refused), (16, 80));
+    }
+
+    #[test]
+    fn bars_off_the_grid_fit_where_their_gaps_are() {
+        // Seven bars a day from 09:30, as of an exchange: a day's end is in the gap, and every other two hours' is not.
+        let session = |time: i64| !(570..=930).contains(&(time / MINUTE % 1_440));
+        let series = hours(30, 60, session);
+        let days = series.resample(1_440 * MINUTE);
+        assert!(days.is_ok_and(|days| days.bars() >= 1));
+        let error = series.resample(120 * MINUTE).unwrap_err();
+        for part in ["bar 0", "3600000 ms from 34200000", "ends at 36000000"] {
+            assert!(error.to_string().contains(part), "{error}");
+        }
     }
 }

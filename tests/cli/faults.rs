@@ -290,3 +290,57 @@ fn two_close_columns_are_refused() {
     let error = fail(&with(&["sweep", text(&path)], &GRID), 1);
     assert!(error.contains("columns 2 'close' and 4 'Close'"), "{error}");
 }
+
+#[test]
+fn bars_that_are_open_at_the_end_of_a_time_frame_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let prices = folder.path().join("offset.csv");
+    let row = |bar: i64| {
+        let time = 1_735_696_800_000 + bar * 14_400_000;
+        format!("{time},{}\n", 100 + bar % 7)
+    };
+    let rows: String = (0..60).map(row).collect();
+    fs::write(&prices, format!("timestamp,close\n{rows}")).unwrap();
+    let grid = ["--fast", "sma:2", "--slow", "sma:3"];
+    let error = fail(
+        &with(&["sweep", text(&prices), "--timeframe", "1d"], &grid),
+        1,
+    );
+    for part in [
+        "offset.csv: bar 5, of 4h from 2025-01-01T22:00:00Z",
+        "ends at 2025-01-02T00:00:00Z",
+        "whole multiples of 4h",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn columns_may_begin_with_one_that_is_passed_over() {
+    let folder = TempDir::new().unwrap();
+    let prices = folder.path().join("bare.csv");
+    fs::write(&prices, "7,1.5\n8,2.5\n9,1.25\n").unwrap();
+    let apart = succeed(&["check", text(&prices), "--columns", "-,close"]);
+    assert_eq!(
+        apart,
+        succeed(&["check", text(&prices), "--columns=-,close"])
+    );
+    assert!(apart.contains("closes            1.25 to 2.5"), "{apart}");
+}
+
+#[test]
+fn check_writes_json_of_files_that_are_not_read_at_all() {
+    let folder = TempDir::new().unwrap();
+    let utf16 = folder.path().join("utf16.csv");
+    fs::write(&utf16, b"\xff\xfec\0l\0o\0s\0e\0\n\x001\0\n\0").unwrap();
+    let missing = folder.path().join("missing.csv");
+    for path in [&utf16, &missing, &folder.path().to_path_buf()] {
+        let output = crosscheck(&["check", text(path), "--json"]);
+        assert_eq!(output.status.code(), Some(1));
+        let json: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        let reason = json["error"].as_str().unwrap();
+        assert_eq!(error, format!("error: {reason}\n"));
+        assert!(reason.contains(text(path)), "{reason}");
+    }
+}
