@@ -33,6 +33,8 @@ pub(crate) struct Chunks<'a> {
     /// Combinations that cost as much as a filter.
     weight: f64,
     asked: Option<usize>,
+    /// The most combinations of a chunk, fewer once the memory did not hold so many.
+    most: usize,
     first: usize,
     /// For each filter the chunk in which it was last.
     last_seen: Vec<u32>,
@@ -59,6 +61,7 @@ impl<'a> Chunks<'a> {
             rest: done..pairs.len(),
             weight,
             asked,
+            most: MOST,
             first: FIRST[usize::from(weight > 0.0)] / bars.max(1),
             last_seen: vec![0; filters.map_or(0, |last| last as usize + 1)],
             number: 0,
@@ -102,13 +105,25 @@ impl<'a> Chunks<'a> {
             return combinations >= asked;
         }
         let Some((pace, most)) = self.pace else {
-            return combinations >= self.first.min(MOST);
+            return combinations >= self.first.min(self.most);
         };
         let seconds = pace * self.work;
-        combinations >= MOST
+        combinations >= self.most
             || self.work >= most
             || seconds >= LONGEST
             || seconds >= GOAL && twice <= SHARE
+    }
+
+    /// Puts back the chunk that was taken last, since the memory does not hold it, and makes no later one longer than its
+    /// half; `false` where a chunk cannot be made smaller, or its size was asked for.
+    pub(crate) fn halve(&mut self, last: &Range<usize>) -> bool {
+        let half = last.len() / 2;
+        if self.asked.is_some() || half == 0 {
+            return false;
+        }
+        self.rest.start = last.start;
+        self.most = half;
+        true
     }
 
     /// Learns what the last chunk took.
@@ -189,6 +204,31 @@ mod tests {
         let whole = 1e4 + weight * filters(&grid);
         assert!(work > whole && work < 1.1 * whole, "{work} and {whole}");
         assert!(longest < LONGEST, "{longest}");
+    }
+
+    #[test]
+    fn a_chunk_that_does_not_fit_is_halved_down_to_one_combination() {
+        let pairs = pairs(4, 5);
+        let mut chunks = Chunks::new(&pairs, 3, 1, 4.0, None);
+        let mut lengths = Vec::new();
+        loop {
+            let chunk = chunks.take().unwrap();
+            assert_eq!(chunk.start, 3);
+            lengths.push(chunk.len());
+            if !chunks.halve(&chunk) {
+                break;
+            }
+        }
+        assert_eq!(lengths, [17, 8, 4, 2, 1]);
+        chunks.took(1e-3);
+        assert_eq!(
+            chunks.take(),
+            Some(4..5),
+            "what did not fit is not tried again"
+        );
+        let mut asked = Chunks::new(&pairs, 0, 1, 4.0, Some(6));
+        let chunk = asked.take().unwrap();
+        assert!(!asked.halve(&chunk));
     }
 
     /// So many slow filters that no chunk of bearable length has each often.

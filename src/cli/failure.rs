@@ -16,6 +16,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// The data, a file or an engine was at fault: exit code 1.
     Data(String),
+    /// The machine has too little memory for so much at once: exit code 1.
+    Memory(String),
     /// Ctrl-C was pressed: exit code 130.
     Interrupted(String),
     /// The reader of our output went away, as `head` does: no fault at all.
@@ -50,7 +52,7 @@ impl Failure {
                 eprintln!("error: {reason}\n\nFor more information, try '--help'.");
                 ExitCode::from(2)
             }
-            Self::Data(reason) => {
+            Self::Data(reason) | Self::Memory(reason) => {
                 eprintln!("error: {reason}");
                 ExitCode::FAILURE
             }
@@ -80,6 +82,7 @@ impl From<Error> for Failure {
             | Error::InvalidTick { .. }
             | Error::Timeframe(TimeframeError::NotMultiple { .. })
             | Error::Size(SizeError::TooManyCombinations { .. }) => Self::Usage(reason),
+            Error::Size(SizeError::OutOfMemory { .. }) => Self::Memory(reason),
             _ => Self::Data(reason),
         }
     }

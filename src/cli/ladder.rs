@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = at_least_one)]
     runs: Option<usize>,
 
-    /// Also write the ladder to this JSON file
+    /// Also write the ladder to this JSON file; one of that name is replaced when the run is complete
     #[arg(long)]
     json: Option<PathBuf>,
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use same_file::Handle;
 
 use super::interrupt::Leftover;
-use super::output::{check_place, lock_of};
+use super::output::{check_kind, check_place, lock_of};
 use super::{Failure, Outcome};
 
 /// How often a lock file may vanish between opening and locking it, before that is taken for a fault.
@@ -22,15 +22,18 @@ pub(crate) struct Lock {
     path: PathBuf,
     /// Unlocked when it is closed.
     _file: File,
+    /// Whether a killed process left its lock file here: then the unfinished file beside it is no user's.
+    pub(crate) was_left: bool,
     _leftover: Leftover,
 }
 
 impl Lock {
-    fn new(path: PathBuf, file: File) -> Self {
+    fn new(path: PathBuf, file: File, was_left: bool) -> Self {
         Self {
             _leftover: Leftover::note(&path),
             path,
             _file: file,
+            was_left,
         }
     }
 }
@@ -43,29 +46,45 @@ impl Lock {
     pub(crate) fn hold(output: &Path) -> Outcome<Self> {
         check_place(output)?;
         let path = lock_of(output);
-        check_place(&path)?;
+        check_kind(&path)?;
         let fail = |error| Failure::file(output, error);
         for _ in 0..TRIES {
-            let mut options = OpenOptions::new();
-            let opened = options.write(true).create(true).truncate(false).open(&path);
-            let file = opened.map_err(|error| unopened(output, &path, error))?;
+            let Some((file, was_left)) = open(output, &path)? else {
+                continue;
+            };
             if file.metadata().map_err(fail)?.len() > 0 {
                 return Err(foreign(output, &path));
             }
             if let Some(warning) = judge(file.try_lock(), output, &path)? {
                 eprintln!("warning: {warning}");
-                return Ok(Self::new(path, file));
+                return Ok(Self::new(path, file, false));
             }
             // Its last owner may have removed it after it was opened here: then the lock is on a file that has no name.
             let held = file.try_clone().and_then(Handle::from_file).map_err(fail)?;
             if Handle::from_path(&path).is_ok_and(|named| named == held) {
-                return Ok(Self::new(path, file));
+                return Ok(Self::new(path, file, was_left));
             }
         }
         Err(Failure::Data(format!(
             "{} is removed again and again by another program: write elsewhere",
             path.display()
         )))
+    }
+}
+
+/// Makes the lock file, or opens the one that is there; `None` where that one is gone meanwhile.
+fn open(output: &Path, path: &Path) -> Outcome<Option<(File, bool)>> {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    let made = options.clone().create_new(true).open(path);
+    let (opened, was_there) = match made {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => (options.open(path), true),
+        made => (made, false),
+    };
+    match opened {
+        Ok(file) => Ok(Some((file, was_there))),
+        Err(error) if was_there && error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unopened(output, path, error)),
     }
 }
 

@@ -33,7 +33,7 @@ impl OutFile {
                 partial.display()
             )));
         }
-        refuse_foreign(&partial)?;
+        clear(&partial, lock.was_left)?;
         let leftover = Leftover::note(&partial);
         let file = File::create_new(&partial).map_err(|error| Failure::file(path, error))?;
         Ok(Self {
@@ -94,8 +94,21 @@ pub(crate) fn put_in_place(finished: &Path, path: &Path) -> io::Result<()> {
     fs::rename(finished, path)
 }
 
-/// Refuses what a finished file must not take the place of: a folder, a link, a device.
+/// Refuses what a finished file must not take the place of: a folder, a link, a device, and a file that its owner closed
+/// to writing. The permission bits say so; the administrator may open such a file all the same.
 pub(crate) fn check_place(path: &Path) -> Outcome {
+    check_kind(path)?;
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.permissions().readonly()) {
+        return Ok(());
+    }
+    Err(Failure::Data(format!(
+        "{} is read-only: make it writable (chmod u+w), or name another file",
+        path.display()
+    )))
+}
+
+/// Refuses a folder, a link and a device.
+pub(crate) fn check_kind(path: &Path) -> Outcome {
     if path == Path::new("-") {
         let reason =
             "- is no file, and the standard output has the table: name a file, such as rows.csv";
@@ -114,6 +127,14 @@ pub(crate) fn check_place(path: &Path) -> Outcome {
         return Ok(());
     };
     Err(Failure::Data(format!("{} {reason}", path.display())))
+}
+
+/// Removes the unfinished file of a killed command, which its lock beside it tells from a file of the user.
+pub(crate) fn clear(partial: &Path, was_left: bool) -> Outcome {
+    if was_left && partial.exists() {
+        return fs::remove_file(partial).map_err(|error| Failure::file(partial, error));
+    }
+    refuse_foreign(partial)
 }
 
 /// Refuses to write over a file of a name that only an unfinished output has: nothing says that this is one.

@@ -57,11 +57,12 @@ pub(crate) struct Args {
     #[arg(long)]
     fail_on_broken: bool,
 
-    /// Write one line a combination to this CSV file (one engine only)
+    /// Write one line a combination to this CSV file (one engine only); one of that name is replaced when the run is
+    /// complete
     #[arg(long)]
     csv: Option<PathBuf>,
 
-    /// Write the whole reports to this JSON file
+    /// Write the whole reports to this JSON file; one of that name is replaced when the run is complete
     #[arg(long)]
     json: Option<PathBuf>,
 }

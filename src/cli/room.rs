@@ -9,7 +9,7 @@ pub(crate) fn ask(bytes: usize, what: &str, remedy: &str) -> Outcome {
     if Vec::<u8>::new().try_reserve_exact(bytes).is_ok() {
         return Ok(());
     }
-    Err(Failure::Data(format!(
+    Err(Failure::Memory(format!(
         "{what} {} bytes of memory, which could not be had: {remedy}",
         grouped(bytes as u64)
     )))
@@ -22,7 +22,7 @@ mod tests {
     #[test]
     fn what_no_machine_has_is_refused_with_the_remedy() {
         assert!(ask(1 << 16, "a table needs", "take less").is_ok());
-        let Err(Failure::Data(reason)) = ask(1 << 50, "a table needs", "take less") else {
+        let Err(Failure::Memory(reason)) = ask(1 << 50, "a table needs", "take less") else {
             panic!("a petabyte was had");
         };
         assert!(

@@ -39,6 +39,7 @@ impl Place {
         let lock = Lock::hold(path)?;
         let beside = beside(path);
         beside.iter().try_for_each(|path| check_place(path))?;
+        clear_rowless(&beside, format, lock.was_left && !resumes)?;
         refuse_taken(&beside, format, resumes)?;
         let [partial, progress, ..] = beside;
         Ok(Self {
@@ -51,10 +52,50 @@ impl Place {
     }
 }
 
+/// Removes what a sweep leaves that was killed before its first note, when its file is empty or holds the header alone;
+/// and whatever else a killed command left where `is_abandoned` says that nobody wants it.
+fn clear_rowless(beside: &[PathBuf; 5], format: Format, is_abandoned: bool) -> Outcome {
+    let [partial, progress, next, ..] = beside;
+    if !partial.exists() || progress.exists() {
+        return Ok(());
+    }
+    let is_rowless = is_rowless(partial, format);
+    let is_ours = is_rowless || is_abandoned;
+    let is_cut_note = fs::metadata(next).is_ok_and(|found| found.len() == 0);
+    let has_own_next = is_cut_note || is_note(next);
+    let gone = [(partial, is_ours), (next, is_ours && has_own_next)];
+    for (path, _) in gone.iter().filter(|(_, is_gone)| *is_gone) {
+        fs::remove_file(path).map_err(|error| Failure::file(path, error))?;
+    }
+    Ok(())
+}
+
+/// Says whether a file holds nothing, or the header of a sweep and no row: neither is of value to anybody.
+fn is_rowless(partial: &Path, format: Format) -> bool {
+    let heads = [false, true].map(|with_metrics| format.header(with_metrics));
+    let is_head = |text: &str| {
+        heads
+            .iter()
+            .flatten()
+            .any(|head| text == format!("{head}\n"))
+    };
+    let longest = heads.iter().flatten().map(String::len).max().unwrap_or(0);
+    match fs::metadata(partial).map(|found| found.len()) {
+        Ok(0) => true,
+        Ok(bytes) if bytes <= longest as u64 + 1 => {
+            fs::read_to_string(partial).is_ok_and(|text| is_head(&text))
+        }
+        _ => false,
+    }
+}
+
+fn is_note(path: &Path) -> bool {
+    meta::read(path).is_some_and(|note| meta::is_question(&note["question"]))
+}
+
 /// Refuses to write over what no sweep wrote, and over the rows of an interrupted one.
 fn refuse_taken(beside: &[PathBuf; 5], format: Format, resumes: bool) -> Outcome {
     let [partial, progress, next, table, facts] = beside;
-    let is_note = |path| meta::read(path).is_some_and(|note| meta::is_question(&note["question"]));
     if partial.exists() {
         if !resumes && is_note(progress) {
             return Err(Failure::Usage(format!(
@@ -123,6 +164,10 @@ impl RowsFile {
         let fail = |error| Failure::file(&place.partial, error);
         let is_new = !place.partial.exists();
         let kept = if is_new {
+            // The note of rows that have moved to their place must not stand beside the new ones.
+            if place.progress.exists() {
+                fs::remove_file(&place.progress).map_err(fail)?;
+            }
             Kept::nothing(File::create_new(&place.partial).map_err(fail)?)
         } else {
             Kept::open(&place.partial, &place.progress, question)?

@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crosscheck::{Diagnostics, Grid, Metric, MetricSet, Question, Rules, Series, Sweep};
+use crosscheck::{
+    Compounding, Diagnostics, Grid, Metric, MetricSet, Question, Rules, Series, Sweep,
+};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
@@ -19,7 +21,7 @@ use super::prices::PriceArgs;
 use super::rows::{self, Format, Record};
 use super::rows_file::{Place, RowsFile, beside};
 use super::rules::RulesArgs;
-use super::{Failure, Outcome, meta};
+use super::{Failure, Outcome, meta, room};
 
 /// Sweep a grid: trades, PnL and wins of every combination, and any metric.
 #[derive(Debug, clap::Args)]
@@ -60,7 +62,7 @@ pub(crate) struct Args {
     periods_per_year: Option<f64>,
 
     /// Write every row to this file: .csv or .jsonl, with what it is of in NAME.meta.json beside it, or .parquet
-    /// (feature parquet), which holds that itself
+    /// (feature parquet), which holds that itself; a file of that name is replaced when the run is complete
     #[arg(long)]
     out: Option<PathBuf>,
 
@@ -137,6 +139,7 @@ fn places(args: &Args) -> Outcome<Option<Place>> {
 fn set_up(args: &Args) -> Outcome<Job> {
     let rules = args.rules.rules()?;
     let metric = rows::metric(&args.metric)?;
+    refuse_undefined(metric, &rules)?;
     let engine = Engine::by_name(&args.engine, args.threads)?;
     engine.refuse_idle(args.threads)?;
     let grid = Grid::parse(&args.fast, &args.slow)?;
@@ -155,6 +158,15 @@ fn set_up(args: &Args) -> Outcome<Job> {
         metric,
         set,
     })
+}
+
+/// Refuses a metric that no combination would have under these rules: nothing could be ranked by it.
+fn refuse_undefined(metric: Metric, rules: &Rules) -> Outcome {
+    if metric != Metric::Compounded || rules.compounding() == Compounding::Compounded {
+        return Ok(());
+    }
+    let reason = "compounded_pct is undefined where trades are not compounded: give --compound, or another --metric";
+    Err(Failure::Usage(reason.to_owned()))
 }
 
 /// Refuses a series that is too short, by the filter of the longest need alone: the memory for all combinations is never
@@ -232,8 +244,14 @@ fn compute<'a>(args: &'a Args, job: &Job, place: Option<Place>) -> Outcome<(Tall
             progress.abandon();
             return Err(Failure::Interrupted(interrupted(args, tally.rows(), total)));
         }
+        if args.chunk.is_none() && is_tight(chunk.len()) && chunks.halve(&chunk) {
+            continue;
+        }
         let start = Instant::now();
-        let part = job.sweep(chunk)?;
+        let part = match job.sweep(chunk.clone()) {
+            Err(Failure::Memory(_)) if chunks.halve(&chunk) => continue,
+            swept => swept.map_err(|failure| name_chunk(failure, args.chunk, chunk.len()))?,
+        };
         chunks.took(start.elapsed().as_secs_f64());
         let busy = interrupt::busy();
         if let Some(file) = &mut file {
@@ -254,6 +272,28 @@ fn compute<'a>(args: &'a Args, job: &Job, place: Option<Place>) -> Outcome<(Tall
     file.map(|file| file.finish(&question)).transpose()?;
     interrupt::last_words(PICTURES.to_owned());
     Ok((tally, sweep))
+}
+
+/// Whether a chunk would leave no memory for what is allocated bit by bit, where a failure ends the process.
+fn is_tight(combinations: usize) -> bool {
+    /// Four times what the library asks for: rows hold names and notes of their own, in many small pieces.
+    const EACH: usize = 10_240;
+    /// Stacks and heaps of the threads.
+    const OF_THREADS: usize = 64 << 20;
+    /// Fewer combinations would save less than the threads take.
+    const FEW: usize = 1_024;
+    let bytes = combinations.saturating_mul(EACH).saturating_add(OF_THREADS);
+    combinations > FEW && room::ask(bytes, "a chunk needs", "take a smaller one").is_err()
+}
+
+/// Adds the remedy where the size of the chunks was asked for: it is not made smaller than that unasked.
+fn name_chunk(failure: Failure, asked: Option<usize>, combinations: usize) -> Failure {
+    match failure {
+        Failure::Memory(reason) if asked.is_some() && combinations > 1 => Failure::Memory(format!(
+            "{reason}, or take a smaller --chunk than {combinations}"
+        )),
+        other => other,
+    }
 }
 
 fn nothing(job: &Job) -> Sweep {

@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     rules: RulesArgs,
 
-    /// Write a CSV file instead of a table
+    /// Write a CSV file instead of a table; a file of that name is replaced when the run is complete
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = BARS[0])]
     bars: usize,
 
-    /// Also write both tables to this JSON file
+    /// Also write both tables to this JSON file; one of that name is replaced when the run is complete
     #[arg(long)]
     json: Option<PathBuf>,
 

@@ -38,6 +38,10 @@ fn usage_errors_exit_with_2_and_say_the_remedy() {
             "such as 5m",
         ),
         (with(&["trades", WALK], &GRID), "takes one"),
+        (
+            with(&["sweep", WALK, "--metric", "compounded_pct"], &GRID),
+            "give --compound, or another --metric",
+        ),
         (vec!["ladder", "--engines", "m7"], "this build has m0"),
         (
             vec![

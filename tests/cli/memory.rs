@@ -41,7 +41,7 @@ fn what_the_memory_cannot_hold_is_refused_with_what_to_make_smaller() {
         (
             350,
             with(&["sweep", "random-walk:1000:1"], &large),
-            ["160,000 combinations", "fewer combinations"],
+            ["fewer combinations", "a smaller --chunk than 160000"],
         ),
         (
             500,
@@ -65,6 +65,32 @@ fn what_the_memory_cannot_hold_is_refused_with_what_to_make_smaller() {
         }
     }
     assert!(names_in(&folder).is_empty());
+}
+
+/// The size of a chunk that nobody asked for is halved until the memory holds it.
+#[test]
+fn chunks_shrink_to_the_memory_and_change_no_byte() {
+    let folder = TempDir::new().unwrap();
+    let [free, tight] = ["free.csv", "tight.csv"].map(|name| folder.path().join(name));
+    let walk = ["sweep", "random-walk:1000:1", "--totals-only", "--quiet"];
+    let grid = ["--fast", "sma:2..=401", "--slow", "sma:3..=402"];
+    let sweep = with(&with(&walk, &grid), &["--threads", "2", "--out"]);
+    succeed(&with(&sweep, &[text(&free)]));
+    let script = "ulimit -v 250000; exec \"$0\" \"$@\"";
+    let limited = |arguments: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", script, env!("CARGO_BIN_EXE_crosscheck")]);
+        command.args(arguments).output().unwrap()
+    };
+    let output = limited(&with(&sweep, &[text(&tight)]));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    assert!(fs::read(&tight).unwrap() == fs::read(&free).unwrap());
+    // The first chunk, of 80,000 combinations, is one that the memory does not hold.
+    let asked = with(&sweep, &[text(&tight), "--chunk", "80000"]);
+    assert!(
+        String::from_utf8_lossy(&limited(&asked).stderr).contains("smaller --chunk than 80000")
+    );
 }
 
 /// How many rows a file has is not known before its end.

@@ -23,8 +23,10 @@ fn a_file_that_no_sweep_wrote_is_never_written_over() {
     let own = folder.path().join("x.csv.partial");
     for contents in ["mine\n", ""] {
         fs::write(&own, contents).unwrap();
-        for (command, option) in writers() {
-            let error = fail(&with(&command, &[option, text(&out)]), 1);
+        // A sweep starts over where an earlier one was killed before its first row: an empty file holds nothing.
+        let skipped = usize::from(contents.is_empty());
+        for (command, option) in &writers()[skipped..] {
+            let error = fail(&with(command, &[option, text(&out)]), 1);
             for part in ["x.csv.partial is there already", "move or remove it"] {
                 assert!(error.contains(part), "{command:?}: {error}");
             }
@@ -126,4 +128,95 @@ fn ctrl_c_leaves_nothing_unfinished() {
         assert_eq!(names_in(&folder), ["page.md"], "{command:?}");
     }
     assert_eq!(fs::read_to_string(page).unwrap(), marks);
+}
+
+/// What a kill leaves between the making of the rows' file and its first note is started over, with --resume or without.
+#[test]
+fn a_sweep_that_was_killed_before_its_first_row_starts_over() {
+    let names: &[&str] = if cfg!(feature = "parquet") {
+        &["x.csv", "x.jsonl", "x.parquet"]
+    } else {
+        &["x.csv", "x.jsonl"]
+    };
+    for name in names {
+        let folder = TempDir::new().unwrap();
+        let file = |suffix: &str| folder.path().join(format!("{name}{suffix}"));
+        let out = file("");
+        let sweep = with(&["sweep", WALK, "--out", text(&out)], &GRID);
+        succeed(&sweep);
+        let (whole, files) = (fs::read(&out).unwrap(), names_in(&folder));
+        let csv = folder.path().join("head.csv");
+        succeed(&with(&["sweep", WALK, "--out", text(&csv)], &GRID));
+        let rows = fs::read_to_string(&csv).unwrap();
+        for made in ["head.csv", "head.csv.meta.json"] {
+            fs::remove_file(folder.path().join(made)).unwrap();
+        }
+        let head = format!("{}\n", rows.lines().next().unwrap());
+        let kept: &[&str] = if *name == "x.jsonl" {
+            &[""]
+        } else {
+            &["", &head]
+        };
+        for contents in kept {
+            for options in [&["--resume"][..], &[]] {
+                for note in [None, Some("")] {
+                    fs::write(file(".partial"), contents).unwrap();
+                    fs::write(file(".partial.lock"), "").unwrap();
+                    if let Some(note) = note {
+                        fs::write(file(".partial.json.next"), note).unwrap();
+                    }
+                    fs::remove_file(&out).unwrap();
+                    succeed(&with(&sweep, options));
+                    assert!(fs::read(&out).unwrap() == whole, "{name} {options:?}");
+                    assert_eq!(names_in(&folder), files);
+                }
+            }
+        }
+        // One more character makes it a file of somebody's.
+        let more = format!("{head}x");
+        fs::write(file(".partial"), &more).unwrap();
+        for options in [&["--resume"][..], &[]] {
+            fail(&with(&sweep, options), 1);
+            assert_eq!(fs::read_to_string(file(".partial")).unwrap(), more);
+        }
+    }
+}
+
+/// A lock that nobody holds says that the unfinished file beside it is of a killed command.
+#[test]
+fn the_unfinished_file_of_a_killed_command_is_replaced() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("x.csv");
+    let [unfinished, lock] =
+        ["x.csv.partial", "x.csv.partial.lock"].map(|name| folder.path().join(name));
+    for (command, option) in writers() {
+        fs::write(&unfinished, "half a li").unwrap();
+        fs::write(&lock, "").unwrap();
+        succeed(&with(&command, &[option, text(&out)]));
+        let left = names_in(&folder);
+        assert!(
+            left.iter().all(|name| !name.contains("partial")),
+            "{command:?}: {left:?}"
+        );
+        assert!(!fs::read_to_string(&out).unwrap().contains("half a li"));
+    }
+}
+
+/// The permission bits count, whoever runs the command.
+#[test]
+fn a_write_protected_file_is_not_replaced() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("x.csv");
+    fs::write(&out, "precious").unwrap();
+    let mut permissions = fs::metadata(&out).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&out, permissions).unwrap();
+    for (command, option) in writers() {
+        let error = fail(&with(&command, &[option, text(&out)]), 1);
+        for part in ["x.csv is read-only", "chmod u+w", "name another"] {
+            assert!(error.contains(part), "{command:?}: {error}");
+        }
+    }
+    assert_eq!(fs::read_to_string(&out).unwrap(), "precious");
+    assert_eq!(names_in(&folder), ["x.csv"]);
 }
