@@ -40,7 +40,10 @@ impl Failure {
     /// Returns what was at fault, in words.
     pub(crate) fn reason(&self) -> Option<&str> {
         match self {
-            Self::Usage(reason) | Self::Data(reason) | Self::Interrupted(reason) => Some(reason),
+            Self::Usage(reason)
+            | Self::Data(reason)
+            | Self::Memory(reason)
+            | Self::Interrupted(reason) => Some(reason),
             Self::Closed => None,
         }
     }
