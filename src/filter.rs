@@ -14,6 +14,7 @@ mod scratch;
 mod segments;
 mod spec;
 mod weights;
+mod whole;
 mod window;
 mod window_sum;
 

@@ -54,8 +54,8 @@ fn prices(ticks: &[i64]) -> Vec<f64> {
 /// Filters of every step and of every length that the blocks treat differently.
 fn filters() -> Vec<Filter> {
     let text = [
-        "sma:1,2,8,9,40,333",
-        "wma:1,2,3,5,8,9,14,16,17,33,100,200,1000,4095,4096,5000",
+        "sma:1,2,8,9,16,40,200,333",
+        "wma:1,2,3,5,6,7,8,9,10,14,16,17,24,33,41,72,100,200,271,999,1000,4095,4096,5000",
         "hma:4,9,100",
         "hma3:12,50",
     ];

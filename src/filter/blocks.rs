@@ -1,4 +1,4 @@
-//! Sums over the newest whole blocks of each lane: few of them one by one, many from runs of eight, as `window.rs` sums
+//! Sums over the newest whole blocks of each lane: few of them one by one, many from runs of blocks, as `window.rs` sums
 //! bars from blocks.
 
 use super::lanes::{LANES, Lanes, Row};
@@ -8,16 +8,13 @@ use super::scratch::Scratch;
 type Sums = [Row; 2];
 
 /// The same in registers.
-type Pair<L> = [<L as Lanes>::Vector; 2];
+pub(super) type Pair<L> = [<L as Lanes>::Vector; 2];
 
 /// Blocks of the longest run. Streams that start so many blocks apart, or a multiple, sum windows at the same place alike.
 pub(super) const RUN: usize = 16;
 
-/// Blocks of a run in windows of fewer than `LONG` blocks, and the fewest that are summed by runs.
-const SHORT_RUN: usize = 8;
-
-/// Blocks of a window from which on long runs pay: so many whole runs are summed with each new one.
-const LONG: usize = 2 * RUN;
+/// Blocks of the shortest run, and the fewest that are summed by runs.
+const SHORT_RUN: usize = 4;
 
 /// The state of a window of whole blocks.
 #[derive(Debug)]
@@ -35,7 +32,7 @@ impl Blocks {
         }
     }
 
-    /// Starts anew. What is kept belongs to windows that began before, which are never asked for, but for the head.
+    /// Starts anew. What is kept belongs to windows that began before, which are never asked for.
     pub(super) fn restart(&mut self) {
         match self {
             Self::Few(few) => few.place = 0,
@@ -107,158 +104,150 @@ impl Few {
     }
 }
 
-/// A run of blocks or more: the window is the tail of one run, some whole runs, and the head of the newest.
+/// A run of blocks or more: the window is a tail, as many whole runs as every window has, and the head of the newest run.
+/// The tail is what is left: a run and the odd blocks at first, and one block less with each block of the head. So of the
+/// tails that end where a run does, as many as it has blocks are wanted, in turn, from the longest on.
 #[derive(Debug)]
 pub(super) struct Many {
-    /// A ring of runs. Of a full one the sums of its last blocks, by how many are left out; of the newest its blocks.
-    runs: Scratch,
     /// Blocks of a run.
     length: usize,
-    /// Runs in the ring.
-    count: usize,
-    /// The place of the newest run in the ring.
+    /// Blocks of a window that are left when it is cut into runs.
+    extra: usize,
+    /// Runs that are whole in every window.
+    whole: usize,
+    /// A ring of runs: the tails that end with each, from the longest on,
+    tails: Scratch,
+    /// and its own sums.
+    runs: Vec<Sums>,
+    /// The place of the oldest run, whose tails the windows have now,
     run: usize,
-    /// Its blocks so far,
+    /// that of the next one's tail,
+    place: usize,
+    /// and the bars in it.
+    tail_bars: f64,
+    /// The blocks of the newest run and of the one before, by turns in either half.
+    blocks: [[Sums; RUN]; 2],
+    /// Which half the newest run is in,
+    half: usize,
+    /// its blocks so far,
     filled: usize,
-    /// the bars in them,
-    bars: f64,
-    /// and their sums.
-    head: Sums,
-    /// The window by the blocks of the newest run.
-    cuts: [Cut; RUN],
-    /// Whole runs of a window, without the one that only those with the shorter tail hold.
-    others: usize,
-    /// The run of the tail and the sums of the whole runs: of windows with the longer tail, and with the shorter.
-    parts: [(usize, Sums); 2],
-}
-
-/// How a window over blocks lies in the runs.
-#[derive(Debug, Clone, Copy)]
-struct Cut {
-    /// Which of the two `parts` it has.
-    part: usize,
-    /// Blocks of the tail's run that are left out, at least one block is not.
-    left_out: usize,
-    /// Bars before the whole runs,
-    before_whole: f64,
-    /// and before the head.
-    before_head: f64,
-}
-
-impl Cut {
-    /// For `count` blocks in runs of `length`, of which the newest has `filled` blocks, fewer than either.
-    fn new(count: usize, length: usize, filled: usize) -> Self {
-        let tail = (count - filled - 1) % length + 1;
-        Self {
-            part: usize::from(filled < count % length),
-            left_out: length - tail,
-            before_whole: (tail * LANES) as f64,
-            before_head: ((count - filled) * LANES) as f64,
-        }
-    }
+    /// and the bars in them and the whole runs.
+    later_bars: f64,
+    /// The sums of the whole runs and of these blocks.
+    later: Sums,
 }
 
 impl Many {
     fn new(count: usize) -> Self {
-        let length = if count < LONG { SHORT_RUN } else { RUN };
-        let runs = count / length + 2;
-        // a short run is never filled beyond its length
-        let cut = |filled: usize| Cut::new(count, length, filled.min(length - 1));
-        let mut many = Self {
+        let mut length = RUN;
+        while length > count {
+            length /= 2;
+        }
+        let runs = count / length;
+        Self {
             length,
-            count: runs,
-            runs: Scratch::new(runs * length * 2),
+            extra: count % length,
+            whole: runs - 1,
+            tails: Scratch::new(runs * length * 2),
+            runs: vec![[Row::ZERO; 2]; runs],
             run: 0,
+            place: 0,
+            tail_bars: 0.0,
+            blocks: [[[Row::ZERO; 2]; RUN]; 2],
+            half: 0,
             filled: 0,
-            bars: 0.0,
-            head: [Row::ZERO; 2],
-            cuts: std::array::from_fn(cut),
-            others: count / length - 1,
-            parts: [(0, [Row::ZERO; 2]); 2],
-        };
-        many.restart();
-        many
+            later_bars: 0.0,
+            later: [Row::ZERO; 2],
+        }
     }
 
     fn restart(&mut self) {
         self.run = 0;
-        self.clear();
-        self.parts[1].0 = self.after(0);
-        self.parts[0].0 = self.after(self.after(0));
+        self.begin();
     }
 
     /// Begins a new run.
-    #[inline(always)]
-    fn clear(&mut self) {
-        (self.filled, self.bars, self.head) = (0, 0.0, [Row::ZERO; 2]);
+    fn begin(&mut self) {
+        self.filled = 0;
+        self.place = self.run * self.length;
+        self.tail_bars = ((self.length + self.extra) * LANES) as f64;
+        self.later_bars = (self.whole * self.length * LANES) as f64;
     }
 
     #[inline(always)]
     fn sums<L: Lanes>(&self, simd: L) -> Pair<L> {
-        let cut = self.cuts[self.filled % RUN];
-        let (run, whole) = &self.parts[cut.part];
-        let sums = load(simd, &self.blocks()[run * self.length + cut.left_out]);
-        let sums = append(simd, sums, cut.before_whole, load(simd, whole));
-        append(simd, sums, cut.before_head, load(simd, &self.head))
-    }
-
-    fn blocks(&self) -> &[Sums] {
-        self.runs.as_chunks().0
-    }
-
-    /// The place after another in the ring.
-    fn after(&self, run: usize) -> usize {
-        if run + 1 == self.count { 0 } else { run + 1 }
+        let (tails, _) = self.tails.as_chunks();
+        let tail = load(simd, &tails[self.place]);
+        append(simd, tail, self.tail_bars, load(simd, &self.later))
     }
 
     #[inline(always)]
     fn push<L: Lanes>(&mut self, simd: L, block: Pair<L>) {
-        let newest = self.run * self.length + self.filled;
-        store(simd, block, &mut self.runs.as_chunks_mut().0[newest]);
-        let head = append(simd, load(simd, &self.head), self.bars, block);
-        store(simd, head, &mut self.head);
+        store(simd, block, &mut self.blocks[self.half][self.filled % RUN]);
+        let later = append(simd, load(simd, &self.later), self.later_bars, block);
+        store(simd, later, &mut self.later);
         self.filled += 1;
-        self.bars += LANES as f64;
+        self.place += 1;
+        self.tail_bars -= LANES as f64;
+        self.later_bars += LANES as f64;
         if self.filled == self.length {
             self.turn(simd);
         }
     }
 
-    /// Makes the full run tails, summed backwards, sums the whole runs of the next windows, and begins a new run.
+    /// Makes the tails that end with the full run, sums the whole runs of the next windows, and begins a new run.
     #[inline(always)]
     fn turn<L: Lanes>(&mut self, simd: L) {
-        let (length, full) = (self.length, self.run * self.length);
-        let mut sums = [simd.splat(0.0); 2];
-        let blocks: &mut [Sums] = self.runs.as_chunks_mut().0;
-        for block in blocks[full..][..length].iter_mut().rev() {
-            // as `append`, with the block first
-            sums = append(simd, load(simd, block), LANES as f64, sums);
-            store(simd, sums, block);
+        let (length, extra) = (self.length, self.extra);
+        let (tails, _) = self.tails.as_chunks_mut();
+        let tails: &mut [Sums] = &mut tails[self.run * length..][..length];
+        let (longer, shorter) = tails.split_at_mut(extra);
+        let full = &self.blocks[self.half][..length];
+        let before = &self.blocks[1 - self.half][..length];
+        let (older, newer) = full.split_at(length - extra);
+        let mut sums = zero(simd);
+        // tails that short are never wanted
+        for block in newer.iter().rev() {
+            sums = prepend(simd, load(simd, block), sums);
         }
-        let oldest = self.after(self.after(self.run));
+        for (block, tail) in older.iter().zip(shorter).rev() {
+            sums = prepend(simd, load(simd, block), sums);
+            store(simd, sums, tail);
+        }
+        store(simd, sums, &mut self.runs[self.run]);
+        for (block, tail) in before[length - extra..].iter().zip(longer).rev() {
+            sums = prepend(simd, load(simd, block), sums);
+            store(simd, sums, tail);
+        }
+        self.half = 1 - self.half;
         self.run = self.after(self.run);
-        // the ring from its oldest run on: one for tails only, one that may be whole, the others, the new one
-        let mut run = self.after(oldest);
-        let first = load(simd, &self.blocks()[run * length]);
-        let mut others = [simd.splat(0.0); 2];
-        let mut before = 0.0;
-        for _ in 0..self.others {
-            run = self.after(run);
-            others = append(
-                simd,
-                others,
-                before,
-                load(simd, &self.blocks()[run * length]),
-            );
-            before += self.bars;
-        }
-        let all = append(simd, first, self.bars, others);
-        self.parts[0].0 = self.after(oldest);
-        self.parts[1].0 = oldest;
-        store(simd, others, &mut self.parts[0].1);
-        store(simd, all, &mut self.parts[1].1);
-        self.clear();
+        self.begin();
+        let later = self.whole_runs(simd);
+        store(simd, later, &mut self.later);
     }
+
+    /// The sums of all runs but the oldest.
+    #[inline(always)]
+    fn whole_runs<L: Lanes>(&self, simd: L) -> Pair<L> {
+        let mut sums = zero(simd);
+        let mut run = self.run;
+        for index in 0..self.whole {
+            run = self.after(run);
+            let before = (index * self.length * LANES) as f64;
+            sums = append(simd, sums, before, load(simd, &self.runs[run]));
+        }
+        sums
+    }
+
+    /// The place after another in the ring.
+    fn after(&self, run: usize) -> usize {
+        if run == self.whole { 0 } else { run + 1 }
+    }
+}
+
+#[inline(always)]
+fn zero<L: Lanes>(simd: L) -> Pair<L> {
+    [simd.splat(0.0); 2]
 }
 
 /// Adds what lies `before` bars after the oldest bar.
@@ -266,6 +255,14 @@ impl Many {
 fn append<L: Lanes>(simd: L, sums: Pair<L>, before: f64, later: Pair<L>) -> Pair<L> {
     let weighted = simd.mul_add(simd.splat(before), later[0], later[1]);
     [simd.add(sums[0], later[0]), simd.add(sums[1], weighted)]
+}
+
+/// Adds a block before the oldest bar.
+#[inline(always)]
+fn prepend<L: Lanes>(simd: L, block: Pair<L>, sums: Pair<L>) -> Pair<L> {
+    // the sum that waits for the block before comes last
+    let weighted = simd.mul_add(simd.splat(LANES as f64), sums[0], block[1]);
+    [simd.add(sums[0], block[0]), simd.add(sums[1], weighted)]
 }
 
 #[inline(always)]

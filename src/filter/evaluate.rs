@@ -122,6 +122,30 @@ mod tests {
         }
     }
 
+    /// Every way in which a window's ends can lie in the blocks, and its blocks in the runs.
+    #[test]
+    fn every_period_agrees_with_direct_windows() {
+        let walk = crate::random_walk(1_500, 11).unwrap();
+        for period in 1..=330 {
+            let weighted = Filter::wma(period).unwrap();
+            let values = weighted.evaluate(walk.closes()).unwrap();
+            let plain = Filter::sma(period).unwrap();
+            let means = plain.evaluate(walk.closes()).unwrap();
+            let expected = direct_wma(walk.closes(), period);
+            for bar in period - 1..1_500 {
+                let window = &walk.closes()[bar + 1 - period..=bar];
+                let largest = window.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
+                let bound = 2.0 * weighted.relative_error_bound() * largest;
+                let mean = window.iter().sum::<f64>() / period as f64;
+                assert!(
+                    (values[bar] - expected[bar]).abs() <= bound,
+                    "wma {period} {bar}"
+                );
+                assert!((means[bar] - mean).abs() <= bound, "sma {period} {bar}");
+            }
+        }
+    }
+
     #[test]
     fn nan_lasts_exactly_as_long_as_its_window() {
         let mut closes: Vec<f64> = (0..60).map(f64::from).collect();

@@ -1,6 +1,7 @@
 //! Eight rows of eight lanes at a time: the step in which everything here works.
 
 use super::lanes::{LANES, Lanes, Row};
+use super::whole::{self, Eight};
 
 /// One group of rows in memory.
 pub(super) type Group = [Row; LANES];
@@ -10,6 +11,9 @@ pub(super) type Vectors<L> = [<L as Lanes>::Vector; LANES];
 
 /// A function of one stream of groups that looks back only.
 pub(super) trait Node {
+    /// Whether wide registers have room for the rows of the next group.
+    const LOOKS_AHEAD: bool = true;
+
     /// Starts on a new stream.
     fn restart(&mut self);
 
@@ -20,6 +24,14 @@ pub(super) trait Node {
     #[inline(always)]
     fn pass<L: Lanes>(&mut self, simd: L, input: Vectors<L>) {
         self.take(simd, input);
+    }
+
+    /// Computes a group for each place in `outs`; `lanes` has one more.
+    fn take_all<L: Lanes>(&mut self, simd: L, lanes: [&[Eight]; LANES], outs: [&mut [Eight]; LANES])
+    where
+        Self: Sized,
+    {
+        whole::run(simd, self, lanes, outs);
     }
 }
 

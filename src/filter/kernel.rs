@@ -3,6 +3,7 @@
 use super::group::{Node, Vectors, group_mut, store_group};
 use super::lanes::{LANES, Lanes, Row};
 use super::scratch::Scratch;
+use super::whole::{self, Eight};
 
 /// Rows computed together, so that one load of a row serves several windows and no addition waits for another.
 const ROWS: usize = 4;
@@ -67,5 +68,65 @@ impl Node for Kernel {
             #[inline(always)]
             |sum| simd.mul(sum, scale),
         )
+    }
+
+    fn take_all<L: Lanes>(
+        &mut self,
+        simd: L,
+        lanes: [&[Eight]; LANES],
+        outs: [&mut [Eight]; LANES],
+    ) {
+        match self.weights.len() {
+            2 => whole::run(simd, &mut Short::<2>(self), lanes, outs),
+            3 => whole::run(simd, &mut Short::<3>(self), lanes, outs),
+            4 => whole::run(simd, &mut Short::<4>(self), lanes, outs),
+            5 => whole::run(simd, &mut Short::<5>(self), lanes, outs),
+            6 => whole::run(simd, &mut Short::<6>(self), lanes, outs),
+            7 => whole::run(simd, &mut Short::<7>(self), lanes, outs),
+            8 => whole::run(simd, &mut Short::<8>(self), lanes, outs),
+            _ => whole::run(simd, self, lanes, outs),
+        }
+    }
+}
+
+/// A kernel of so few terms that the rows of its windows stay in registers.
+struct Short<'a, const TERMS: usize>(&'a mut Kernel);
+
+impl<const TERMS: usize> Node for Short<'_, TERMS> {
+    fn restart(&mut self) {
+        self.0.restart();
+    }
+
+    #[inline(always)]
+    fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {
+        let Self(kernel) = self;
+        let history = TERMS - 1;
+        let before = &mut kernel.rows[kernel.filled - history..kernel.filled];
+        let mut earlier = input;
+        for (vector, row) in earlier[LANES - history..].iter_mut().zip(before) {
+            *vector = simd.load(&row.0);
+        }
+        for (row, vector) in kernel.rows.iter_mut().zip(&input[LANES - history..]) {
+            simd.store(*vector, &mut row.0);
+        }
+        kernel.filled = history;
+        let weights = kernel.weights.first_chunk::<TERMS>();
+        let weights = weights.expect("as many weights as terms");
+        let scale = simd.splat(kernel.scale);
+        let mut out = input;
+        for (index, out) in out.iter_mut().enumerate() {
+            let mut sum = simd.splat(0.0);
+            for (term, weight) in weights.iter().enumerate() {
+                let back = history - term;
+                let row = if back > index {
+                    earlier[LANES + index - back]
+                } else {
+                    input[index - back]
+                };
+                sum = simd.mul_add(simd.splat(*weight), row, sum);
+            }
+            *out = simd.mul(sum, scale);
+        }
+        out
     }
 }

@@ -4,6 +4,7 @@
 //! computes the same scalar program eight times, and fuses a product with a sum where that program says so. A machine
 //! that cannot does it in software, many times slower, with the same bits.
 
+use pulp::NullaryFnOnce;
 #[cfg(target_arch = "x86_64")]
 use pulp::Simd;
 
@@ -24,6 +25,8 @@ impl Row {
 /// The vector operations on one row.
 pub(super) trait Lanes: Copy {
     type Vector: Copy;
+    /// Whether the registers hold two groups, and the sums beside them.
+    const WIDE: bool = false;
     fn load(self, row: &[f64; LANES]) -> Self::Vector;
     fn store(self, vector: Self::Vector, row: &mut [f64; LANES]);
     fn splat(self, value: f64) -> Self::Vector;
@@ -36,6 +39,8 @@ pub(super) trait Lanes: Copy {
     fn prefetch(self, address: *const f64) {
         prefetch::line(address.cast());
     }
+    /// Runs a loop in a function of its own, whose registers nothing else competes for.
+    fn apart<Op: NullaryFnOnce>(self, op: Op) -> Op::Output;
     /// Turns eight vectors, one a lane, into eight rows, one a bar; and back.
     fn transpose(self, vectors: [Self::Vector; LANES]) -> [Self::Vector; LANES];
 }
@@ -77,6 +82,11 @@ impl Lanes for Plain {
         std::array::from_fn(|lane| a[lane].mul_add(b[lane], c[lane]))
     }
 
+    #[inline(never)]
+    fn apart<Op: NullaryFnOnce>(self, op: Op) -> Op::Output {
+        op.call()
+    }
+
     #[inline(always)]
     fn transpose(self, vectors: [Self::Vector; LANES]) -> [Self::Vector; LANES] {
         std::array::from_fn(|row| std::array::from_fn(|lane| vectors[lane][row]))
@@ -86,6 +96,7 @@ impl Lanes for Plain {
 #[cfg(target_arch = "x86_64")]
 impl Lanes for pulp::x86::V4 {
     type Vector = pulp::f64x8;
+    const WIDE: bool = true;
 
     #[inline(always)]
     fn load(self, row: &[f64; LANES]) -> Self::Vector {
@@ -115,6 +126,11 @@ impl Lanes for pulp::x86::V4 {
     #[inline(always)]
     fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
         self.mul_add_f64s(a, b, c)
+    }
+
+    #[inline(never)]
+    fn apart<Op: NullaryFnOnce>(self, op: Op) -> Op::Output {
+        self.vectorize(op)
     }
 
     /// Three rounds of eight shuffles. The four-fold `deinterleave` is a round within pairs of elements and a round
@@ -171,6 +187,11 @@ impl Lanes for pulp::x86::V3 {
     fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
         let half = |side: usize| self.mul_add_f64s(a[side], b[side], c[side]);
         [half(0), half(1)]
+    }
+
+    #[inline(never)]
+    fn apart<Op: NullaryFnOnce>(self, op: Op) -> Op::Output {
+        self.vectorize(op)
     }
 
     /// Four blocks of four by four; the four-fold `deinterleave` of this width is a transposition.

@@ -113,6 +113,8 @@ pub(super) enum Lone<'a> {
 }
 
 impl Node for Plan {
+    const LOOKS_AHEAD: bool = false;
+
     fn restart(&mut self) {
         self.number = 0;
         for step in &mut self.steps {

@@ -9,9 +9,10 @@ use std::borrow::Cow;
 use pulp::NullaryFnOnce;
 
 use super::blocks::RUN;
-use super::group::{Node, Vectors};
+use super::group::Node;
 use super::lanes::{LANES, Lanes, Plain};
 use super::plan::{Lone, Plan};
+use super::whole::{Eight, side_by_side, turned};
 
 /// Rows before the first bar. Groups so start six bars past a multiple of eight, where cache lines start in the
 /// usual large array: 16 bytes behind the start of a page, in which the allocator keeps its length.
@@ -39,9 +40,6 @@ fn segment(values: usize) -> usize {
     let mut longer = (eighth..).step_by(UNIT).take_while(has_eight);
     longer.find(is_apart).unwrap_or(eighth)
 }
-
-/// Outputs between a group that is stored and the line that is fetched meanwhile.
-const AHEAD: usize = 3 * LANES;
 
 /// One evaluation, ready to run on any set of vector operations.
 struct Task<'a, L> {
@@ -150,7 +148,8 @@ fn run_lanes<L: Lanes, N: Node>(
     // the groups whose rows and outputs every lane has; the rest takes more care
     let start = skipped.next_multiple_of(LANES);
     let shortest = outs[LANES - 1].len();
-    let groups = shortest.saturating_sub(start - skipped) / LANES;
+    // without the last one, which is turned along with the one before
+    let groups = (shortest.saturating_sub(start - skipped) / LANES).saturating_sub(1);
     let end = start + groups * LANES;
     node.restart();
     // groups before the one with the first value
@@ -158,64 +157,48 @@ fn run_lanes<L: Lanes, N: Node>(
     let cuts = [0, LANES, history, start, end, rows];
     for (part, cut) in cuts.windows(2).enumerate() {
         let &[from, to] = cut else { continue };
+        if from == to {
+            continue;
+        }
+        let to = if part == WHOLE { to + LANES } else { to };
         let lanes: [_; LANES] =
             std::array::from_fn(|lane| rows_from(closes, lane * segment + from, to - from));
-        let lanes = lanes.each_ref().map(|lane| lane.as_chunks().0.iter());
+        let lanes = lanes.each_ref().map(|lane| lane.as_chunks().0);
         if part == HISTORY {
-            for bars in side_by_side(lanes) {
-                node.pass(simd, group(simd, bars));
+            for bars in side_by_side(lanes.map(<[_]>::iter)) {
+                node.pass(simd, turned(simd, bars));
             }
         } else if part == WHOLE {
             let outs = outs
                 .each_mut()
                 .map(|out| slots(out, start - skipped, groups));
-            run_whole(simd, node, side_by_side(lanes), side_by_side(outs));
+            node.take_all(simd, lanes, outs);
         } else {
-            run_part(simd, node, skipped, from, side_by_side(lanes), &mut outs);
+            run_part(simd, node, skipped, from, lanes, &mut outs);
         }
     }
 }
 
 /// The places of so many whole groups in a lane's output, from bar `first` on.
-fn slots(out: &mut [f64], first: usize, groups: usize) -> std::slice::IterMut<'_, [f64; LANES]> {
+fn slots(out: &mut [f64], first: usize, groups: usize) -> &mut [Eight] {
     let slots = out.get_mut(first..).unwrap_or_default().as_chunks_mut().0;
-    // cut, not taken from: eight counters for the iterators would not fit the registers
     let end = groups.min(slots.len());
-    slots[..end].iter_mut()
-}
-
-/// Computes groups that are stored whole.
-#[inline(always)]
-fn run_whole<'a, L: Lanes, N: Node>(
-    simd: L,
-    node: &mut N,
-    lanes: impl Iterator<Item = [&'a [f64; LANES]; LANES]>,
-    outs: impl Iterator<Item = [&'a mut [f64; LANES]; LANES]>,
-) {
-    for (bars, slots) in lanes.zip(outs) {
-        let values = take(simd, node, bars);
-        // These 64-byte stores may cross cache lines, at twice the time of one within a line; a detour through a buffer
-        // that aligns them takes longer still.
-        for (vector, slot) in values.into_iter().zip(slots) {
-            simd.prefetch(slot.as_ptr().wrapping_add(AHEAD));
-            simd.store(vector, slot);
-        }
-    }
+    &mut slots[..end]
 }
 
 /// Computes the groups from a lane's row `row` on, and stores those of their values that have a place: none before row
 /// `skipped`, and none past a lane's output.
 #[inline(always)]
-fn run_part<'a, L: Lanes, N: Node>(
+fn run_part<L: Lanes, N: Node>(
     simd: L,
     node: &mut N,
     skipped: usize,
     mut row: usize,
-    lanes: impl Iterator<Item = [&'a [f64; LANES]; LANES]>,
+    lanes: [&[Eight]; LANES],
     outs: &mut [&mut [f64]; LANES],
 ) {
-    for bars in lanes {
-        let values = take(simd, node, bars);
+    for bars in side_by_side(lanes.map(<[_]>::iter)) {
+        let values = simd.transpose(node.take(simd, turned(simd, bars)));
         let early = skipped.saturating_sub(row).min(LANES);
         row += LANES;
         if early == LANES {
@@ -237,33 +220,6 @@ fn run_part<'a, L: Lanes, N: Node>(
             }
         }
     }
-}
-
-/// The values of the next group, by lane.
-#[inline(always)]
-fn take<L: Lanes, N: Node>(simd: L, node: &mut N, bars: [&[f64; LANES]; LANES]) -> Vectors<L> {
-    simd.transpose(node.take(simd, group(simd, bars)))
-}
-
-/// The rows of the next group.
-#[inline(always)]
-fn group<L: Lanes>(simd: L, bars: [&[f64; LANES]; LANES]) -> Vectors<L> {
-    simd.transpose(bars.map(
-        #[inline(always)]
-        |bars| simd.load(bars),
-    ))
-}
-
-/// The next item of each iterator, as long as all have one.
-#[inline(always)]
-fn side_by_side<I: Iterator>(
-    [a, b, c, d, e, f, g, h]: [I; LANES],
-) -> impl Iterator<Item = [I::Item; LANES]> {
-    let lanes = a.zip(b).zip(c).zip(d).zip(e.zip(f).zip(g).zip(h));
-    lanes.map(
-        #[inline(always)]
-        |((((a, b), c), d), (((e, f), g), h))| [a, b, c, d, e, f, g, h],
-    )
 }
 
 #[cfg(test)]
@@ -300,8 +256,8 @@ mod tests {
 
     fn filters() -> Vec<Filter> {
         let text = [
-            "sma:1,2,6,7,40,99",
-            "wma:1,5,6,7,9,16,31,32,33,65,72,73,80,264,265,200,900",
+            "sma:1,2,6,7,16,40,99,200",
+            "wma:1,2,3,4,5,6,7,8,9,16,31,32,33,41,65,72,73,80,100,130,264,265,271,200,900,999",
             "hma:9,100,600",
             "hma3:50",
         ];

@@ -7,10 +7,11 @@
 //! NaN is returned exactly while it is inside.
 //! (The two-sided scheme of van Herk 1992 and Gil and Werman 1993, there for maxima, here with several blocks a window.)
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Pair};
 use super::group::{Group, Node, Vectors, group, group_mut, load_group, store_group};
 use super::lanes::{LANES, Lanes, Row};
 use super::scratch::Scratch;
+use super::whole::{self, Eight};
 
 /// Which mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,9 +29,9 @@ pub(super) struct Window {
     weights: [f64; LANES],
     /// What the plain sum of each row's head is lifted by: the bars of its window's tail, over the divisor.
     lifts: [f64; LANES],
-    /// Rows of a group whose windows hold one more block than the others'.
+    /// Rows of a group whose windows reach into the oldest block.
     over: usize,
-    /// The bars before that block, by row.
+    /// The bars of a window in that block, by row, where its tail goes on over the next one.
     left: [f64; LANES],
     /// The sums of each block's last rows by how many are left out, a ring of blocks; the first block once more after
     /// the last, so that the eight tails of a group always lie in a row.
@@ -55,17 +56,19 @@ impl Window {
         // a window begins that many blocks before its newest one, or one more
         let back = (period - 1) / LANES;
         let over = (period - 1) % LANES;
+        let whole = if is_even(over) { back } else { back - 1 };
+        let tail = period - 1 - whole * LANES;
         Self {
             kind,
             inverse,
-            weights: std::array::from_fn(|row| ((back - 1) * LANES + 1 + row) as f64 * inverse),
-            lifts: std::array::from_fn(|row| (over + LANES - row) as f64 * inverse),
+            weights: std::array::from_fn(|row| (whole * LANES + 1 + row) as f64 * inverse),
+            lifts: std::array::from_fn(|row| (tail - row) as f64 * inverse),
             over,
             left: std::array::from_fn(|row| over.saturating_sub(row) as f64),
             tails: Scratch::new((back + 3) * LANES),
             plain: Scratch::new(back + 2),
             newest: 0,
-            whole: Blocks::new(back - 1),
+            whole: Blocks::new(whole),
         }
     }
 
@@ -84,7 +87,7 @@ impl Window {
 
     /// Ends a group: keeps its plain sum, and moves on.
     #[inline(always)]
-    fn advance<L: Lanes>(&mut self, simd: L, oldest: usize, sums: [L::Vector; 2]) {
+    fn advance<L: Lanes>(&mut self, simd: L, oldest: usize, sums: Pair<L>) {
         simd.store(sums[0], &mut self.plain[self.newest].0);
         if self.newest == 0 {
             let copy = self.plain.len() * LANES;
@@ -99,15 +102,15 @@ impl Window {
     // The sums of the heads go up the rows and those for the tails down, side by side: either is a chain of additions
     // that wait for each other.
     #[inline(always)]
-    fn weighted_means<L: Lanes>(&mut self, simd: L, input: &Vectors<L>) -> Vectors<L> {
+    fn weighted_means<L: Lanes>(&mut self, simd: L, input: &Vectors<L>, over: usize) -> Vectors<L> {
         let [oldest, next] = self.oldest();
-        // windows that reach into the oldest block hold all of the next one: its sum from 1, and more for each row left
+        // what lengthens a tail: the next block's sum from 1, and more for each row before it
         let next_plain = simd.load(&self.plain[next].0);
         let next_sum = simd.load(&self.tails[next * LANES].0);
         let inverse = simd.splat(self.inverse);
         let [mut plain, weighted] = self.whole.sums(simd);
         let mut weighted = simd.mul(weighted, inverse);
-        let (kept, tails) = places(&mut self.tails, self.newest, oldest, self.over);
+        let (kept, tails) = places(&mut self.tails, self.newest, oldest, over);
         let mut out = *input;
         let (mut block, mut sum) = (input[LANES - 1], input[LANES - 1]);
         simd.store(sum, &mut kept[LANES - 1].0);
@@ -120,9 +123,13 @@ impl Window {
             }
             plain = simd.add(plain, input[row]);
             weighted = simd.mul_add(simd.splat(self.weights[row]), input[row], weighted);
+            if is_even(over) && row == over {
+                out[row] = weighted;
+                break;
+            }
             let head = simd.mul_add(simd.splat(self.lifts[row]), plain, weighted);
             let mut tail = simd.load(&tails[row].0);
-            if row < self.over {
+            if row < over && !is_even(over) {
                 let next = simd.mul_add(simd.splat(self.left[row]), next_plain, next_sum);
                 tail = simd.add(tail, next);
             }
@@ -138,6 +145,7 @@ impl Window {
         let next_plain = simd.load(&self.plain[next].0);
         let inverse = simd.splat(self.inverse);
         let [mut plain, _] = self.whole.sums(simd);
+        let is_even = is_even(self.over);
         let (kept, tails) = places(&mut self.tails, self.newest, oldest, self.over);
         let mut out = *input;
         let mut sum = input[LANES - 1];
@@ -149,8 +157,12 @@ impl Window {
                 simd.store(sum, &mut kept[older].0);
             }
             plain = simd.add(plain, input[row]);
+            if is_even && row == self.over {
+                out[row] = simd.mul(plain, inverse);
+                break;
+            }
             let mut tail = simd.load(&tails[row].0);
-            if row < self.over {
+            if row < self.over && !is_even {
                 tail = simd.add(tail, next_plain);
             }
             out[row] = simd.mul(simd.add(tail, plain), inverse);
@@ -158,6 +170,12 @@ impl Window {
         self.advance(simd, oldest, [sum; 2]);
         out
     }
+}
+
+/// Whether windows that end with a block begin with one. Then the last row's has no tail, and the block after the oldest is
+/// whole to every row. Otherwise it is so only to the rows that reach into the oldest, and lengthens their tails.
+const fn is_even(over: usize) -> bool {
+    over == LANES - 1
 }
 
 /// Where the sums from each bar of the newest block to its end go, and the tails of a group's windows: the last rows of
@@ -185,7 +203,7 @@ impl Node for Window {
     fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {
         match self.kind {
             Kind::Sma => self.plain_means(simd, &input),
-            Kind::Wma => self.weighted_means(simd, &input),
+            Kind::Wma => self.weighted_means(simd, &input, self.over),
         }
     }
 
@@ -204,5 +222,38 @@ impl Node for Window {
             simd.store(sum, &mut kept[row].0);
         }
         self.advance(simd, oldest, [block, sum]);
+    }
+
+    fn take_all<L: Lanes>(
+        &mut self,
+        simd: L,
+        lanes: [&[Eight]; LANES],
+        outs: [&mut [Eight]; LANES],
+    ) {
+        match (self.kind, self.over) {
+            (Kind::Sma, _) => whole::run(simd, self, lanes, outs),
+            (Kind::Wma, 0) => whole::run(simd, &mut Weighted::<0>(self), lanes, outs),
+            (Kind::Wma, 1) => whole::run(simd, &mut Weighted::<1>(self), lanes, outs),
+            (Kind::Wma, 2) => whole::run(simd, &mut Weighted::<2>(self), lanes, outs),
+            (Kind::Wma, 3) => whole::run(simd, &mut Weighted::<3>(self), lanes, outs),
+            (Kind::Wma, 4) => whole::run(simd, &mut Weighted::<4>(self), lanes, outs),
+            (Kind::Wma, 5) => whole::run(simd, &mut Weighted::<5>(self), lanes, outs),
+            (Kind::Wma, 6) => whole::run(simd, &mut Weighted::<6>(self), lanes, outs),
+            (Kind::Wma, _) => whole::run(simd, &mut Weighted::<7>(self), lanes, outs),
+        }
+    }
+}
+
+/// A weighted mean whose rows `over` are known to the compiler, so that no row has to ask.
+struct Weighted<'a, const OVER: usize>(&'a mut Window);
+
+impl<const OVER: usize> Node for Weighted<'_, OVER> {
+    fn restart(&mut self) {
+        self.0.restart();
+    }
+
+    #[inline(always)]
+    fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {
+        self.0.weighted_means(simd, &input, OVER)
     }
 }
