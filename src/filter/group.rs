@@ -1,7 +1,7 @@
 //! Eight rows of eight lanes at a time: the step in which everything here works.
 
 use super::lanes::{LANES, Lanes, Row};
-use super::whole::{self, Eight};
+use super::whole;
 
 /// One group of rows in memory.
 pub(super) type Group = [Row; LANES];
@@ -11,8 +11,11 @@ pub(super) type Vectors<L> = [<L as Lanes>::Vector; LANES];
 
 /// A function of one stream of groups that looks back only.
 pub(super) trait Node {
-    /// Whether wide registers have room for the rows of the next group.
-    const LOOKS_AHEAD: bool = true;
+    /// Whether its work leaves room in wide registers for the values of the group before.
+    const IS_SMALL: bool = true;
+
+    /// Whether it is worth loops of its own for series and outputs that lie across what memory takes at once.
+    const MAY_LAG: bool = false;
 
     /// Starts on a new stream.
     fn restart(&mut self);
@@ -26,8 +29,8 @@ pub(super) trait Node {
         self.take(simd, input);
     }
 
-    /// Computes a group for each place in `outs`; `lanes` has one more.
-    fn take_all<L: Lanes>(&mut self, simd: L, lanes: [&[Eight]; LANES], outs: [&mut [Eight]; LANES])
+    /// Computes as many groups as `outs` has room for: see [`whole::run`].
+    fn take_all<L: Lanes>(&mut self, simd: L, lanes: [&[f64]; LANES], outs: [&mut [f64]; LANES])
     where
         Self: Sized,
     {

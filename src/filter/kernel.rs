@@ -3,7 +3,7 @@
 use super::group::{Node, Vectors, group_mut, store_group};
 use super::lanes::{LANES, Lanes, Row};
 use super::scratch::Scratch;
-use super::whole::{self, Eight};
+use super::whole;
 
 /// Rows computed together, so that one load of a row serves several windows and no addition waits for another.
 const ROWS: usize = 4;
@@ -70,12 +70,7 @@ impl Node for Kernel {
         )
     }
 
-    fn take_all<L: Lanes>(
-        &mut self,
-        simd: L,
-        lanes: [&[Eight]; LANES],
-        outs: [&mut [Eight]; LANES],
-    ) {
+    fn take_all<L: Lanes>(&mut self, simd: L, lanes: [&[f64]; LANES], outs: [&mut [f64]; LANES]) {
         match self.weights.len() {
             2 => whole::run(simd, &mut Short::<2>(self), lanes, outs),
             3 => whole::run(simd, &mut Short::<3>(self), lanes, outs),

@@ -26,7 +26,7 @@ impl Row {
 pub(super) trait Lanes: Copy {
     type Vector: Copy;
     /// Whether the registers hold two groups, and the sums beside them.
-    const WIDE: bool = false;
+    const IS_WIDE: bool = false;
     fn load(self, row: &[f64; LANES]) -> Self::Vector;
     fn store(self, vector: Self::Vector, row: &mut [f64; LANES]);
     fn splat(self, value: f64) -> Self::Vector;
@@ -96,7 +96,7 @@ impl Lanes for Plain {
 #[cfg(target_arch = "x86_64")]
 impl Lanes for pulp::x86::V4 {
     type Vector = pulp::f64x8;
-    const WIDE: bool = true;
+    const IS_WIDE: bool = true;
 
     #[inline(always)]
     fn load(self, row: &[f64; LANES]) -> Self::Vector {

@@ -113,7 +113,7 @@ pub(super) enum Lone<'a> {
 }
 
 impl Node for Plan {
-    const LOOKS_AHEAD: bool = false;
+    const IS_SMALL: bool = false;
 
     fn restart(&mut self) {
         self.number = 0;

@@ -12,7 +12,7 @@ use super::blocks::RUN;
 use super::group::Node;
 use super::lanes::{LANES, Lanes, Plain};
 use super::plan::{Lone, Plan};
-use super::whole::{Eight, side_by_side, turned};
+use super::whole::{BEFORE, Eight, LAG, side_by_side, turned};
 
 /// Rows before the first bar. Groups so start six bars past a multiple of eight, where cache lines start in the
 /// usual large array: 16 bytes behind the start of a page, in which the allocator keeps its length.
@@ -148,7 +148,7 @@ fn run_lanes<L: Lanes, N: Node>(
     // the groups whose rows and outputs every lane has; the rest takes more care
     let start = skipped.next_multiple_of(LANES);
     let shortest = outs[LANES - 1].len();
-    // without the last one, which is turned along with the one before
+    // without the last one, whose first rows may be loaded with the one before
     let groups = (shortest.saturating_sub(start - skipped) / LANES).saturating_sub(1);
     let end = start + groups * LANES;
     node.restart();
@@ -160,19 +160,25 @@ fn run_lanes<L: Lanes, N: Node>(
         if from == to {
             continue;
         }
-        let to = if part == WHOLE { to + LANES } else { to };
+        let (from, to) = if part == WHOLE {
+            (from - BEFORE, to + LAG)
+        } else {
+            (from, to)
+        };
         let lanes: [_; LANES] =
             std::array::from_fn(|lane| rows_from(closes, lane * segment + from, to - from));
+        if part == WHOLE {
+            let outs = outs
+                .each_mut()
+                .map(|out| slots(out, start - skipped, groups));
+            node.take_all(simd, lanes.each_ref().map(|lane| &**lane), outs);
+            continue;
+        }
         let lanes = lanes.each_ref().map(|lane| lane.as_chunks().0);
         if part == HISTORY {
             for bars in side_by_side(lanes.map(<[_]>::iter)) {
                 node.pass(simd, turned(simd, bars));
             }
-        } else if part == WHOLE {
-            let outs = outs
-                .each_mut()
-                .map(|out| slots(out, start - skipped, groups));
-            node.take_all(simd, lanes, outs);
         } else {
             run_part(simd, node, skipped, from, lanes, &mut outs);
         }
@@ -180,9 +186,9 @@ fn run_lanes<L: Lanes, N: Node>(
 }
 
 /// The places of so many whole groups in a lane's output, from bar `first` on.
-fn slots(out: &mut [f64], first: usize, groups: usize) -> &mut [Eight] {
-    let slots = out.get_mut(first..).unwrap_or_default().as_chunks_mut().0;
-    let end = groups.min(slots.len());
+fn slots(out: &mut [f64], first: usize, groups: usize) -> &mut [f64] {
+    let slots = out.get_mut(first..).unwrap_or_default();
+    let end = slots.len().min(groups * LANES);
     &mut slots[..end]
 }
 
@@ -280,6 +286,38 @@ mod tests {
                 for path in paths() {
                     assert!(bits(path, &filter, closes) == expected, "{filter} {path:?}");
                 }
+            }
+        }
+    }
+
+    /// Loads and stores lag behind the groups where the series and the outputs lie so.
+    #[test]
+    fn a_series_anywhere_in_memory_gives_the_same_bits() {
+        let walk = crate::random_walk(20_011, 3).unwrap();
+        let bars = walk.closes().len();
+        let (mut closes, mut out) = (vec![0.0; bars + LANES], vec![0.0; bars + LANES]);
+        for filter in filters() {
+            let expected = bits(pulp::Arch::Scalar, &filter, walk.closes());
+            for (place, first) in (0..LANES).flat_map(|place| [(place, place), (place, 2)]) {
+                closes[place..][..bars].copy_from_slice(walk.closes());
+                out.fill(0.0);
+                let mut plan = Plan::new(filter.expr());
+                let (series, values) = (&closes[place..][..bars], &mut out[first..][..bars]);
+                evaluate(
+                    pulp::Arch::new(),
+                    &mut plan,
+                    filter.warm_up(),
+                    series,
+                    values,
+                );
+                let from = filter.warm_up();
+                let is_equal = values[from..].iter().map(|value| value.to_bits());
+                assert!(
+                    is_equal.eq(expected[from..].iter().copied()),
+                    "{filter} {place}"
+                );
+                let mut beside = out[..first].iter().chain(&out[first + bars..]);
+                assert!(beside.all(|value| value.to_bits() == 0), "{filter} {place}");
             }
         }
     }

@@ -11,62 +11,158 @@ const AHEAD: usize = 3 * LANES;
 /// Eight bars or values of one lane.
 pub(super) type Eight = [f64; LANES];
 
-/// Computes a group for each place in `outs`; `lanes` has one more. Where registers allow it, its rows are turned while the
-/// sums of the group before wait for each other.
+/// Rows by which groups of loads and stores may lag behind the groups of a node.
+pub(super) const LAG: usize = 2;
+
+/// Rows that the lanes have before the first group.
+pub(super) const BEFORE: usize = LANES - LAG;
+
+/// Bytes that processors load and store at once, at the least, where registers are wide.
+const AT_ONCE: usize = 32;
+
+/// Computes as many groups as the lanes' outputs have room for; `lanes` has `BEFORE` rows before them and `LAG` after.
 pub(super) fn run<L: Lanes, N: Node>(
     simd: L,
     node: &mut N,
-    lanes: [&[Eight]; LANES],
-    outs: [&mut [Eight]; LANES],
+    lanes: [&[f64]; LANES],
+    outs: [&mut [f64]; LANES],
 ) {
-    simd.apart(Run {
+    let is_whole = |group: &[f64]| group.as_ptr().addr().is_multiple_of(AT_ONCE);
+    let loads = is_whole(lanes[0]);
+    let stores = outs[0].get(LAG..).is_some_and(is_whole);
+    let groups = Groups {
         simd,
         node,
         lanes,
         outs,
-    });
+    };
+    // the first two are known to the compiler, which then makes no more loops than are used
+    if !N::IS_SMALL || !L::IS_WIDE {
+        simd.apart(Each(groups));
+    } else if !N::MAY_LAG {
+        simd.apart(Late::<_, _, false, false>(groups));
+    } else {
+        match (loads, stores) {
+            (false, false) => simd.apart(Late::<_, _, false, false>(groups)),
+            (false, true) => simd.apart(Late::<_, _, false, true>(groups)),
+            (true, false) => simd.apart(Late::<_, _, true, false>(groups)),
+            (true, true) => simd.apart(Late::<_, _, true, true>(groups)),
+        }
+    }
 }
 
-/// The loop, ready to run.
-struct Run<'a, L, N> {
+/// What a loop works on.
+struct Groups<'a, L, N> {
     simd: L,
     node: &'a mut N,
-    lanes: [&'a [Eight]; LANES],
-    outs: [&'a mut [Eight]; LANES],
+    lanes: [&'a [f64]; LANES],
+    outs: [&'a mut [f64]; LANES],
 }
 
-impl<L: Lanes, N: Node> NullaryFnOnce for Run<'_, L, N> {
+/// The loop that stores each group's values before it turns to the next one.
+struct Each<'a, L, N>(Groups<'a, L, N>);
+
+impl<L: Lanes, N: Node> NullaryFnOnce for Each<'_, L, N> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Self {
+        let Groups {
             simd,
             node,
             lanes,
             outs,
-        } = self;
-        let mut lanes = side_by_side(lanes.map(<[_]>::iter));
-        let outs = side_by_side(outs.map(<[_]>::iter_mut));
-        let Some(first) = lanes.next() else { return };
-        let mut rows = turned(simd, first);
+        } = self.0;
+        let lanes = side_by_side(lanes.map(|lane| lane[BEFORE..].as_chunks().0.iter()));
+        let outs = side_by_side(outs.map(|out| out.as_chunks_mut().0.iter_mut()));
         for (bars, slots) in lanes.zip(outs) {
-            let next = (N::LOOKS_AHEAD && L::WIDE).then(
-                #[inline(always)]
-                || turned(simd, bars),
-            );
-            let values = simd.transpose(node.take(simd, rows));
-            rows = next.unwrap_or_else(
-                #[inline(always)]
-                || turned(simd, bars),
-            );
-            // These 64-byte stores may cross cache lines, at twice the time of one within a line; a detour through a
-            // buffer that aligns them takes longer still.
-            for (vector, slot) in values.into_iter().zip(slots) {
-                simd.prefetch(slot.as_ptr().wrapping_add(AHEAD));
-                simd.store(vector, slot);
+            let values = node.take(simd, turned(simd, bars));
+            store(simd, values, slots);
+        }
+    }
+}
+
+/// The loop that turns and stores a group's values after those of the next one are computed, whose sums wait for each other
+/// meanwhile. Loads, or stores, may lag `LAG` rows behind the node's groups, to be whole in memory where these are not.
+struct Late<'a, L, N, const LOADS: bool, const STORES: bool>(Groups<'a, L, N>);
+
+impl<L, N, const LOADS: bool, const STORES: bool> NullaryFnOnce for Late<'_, L, N, LOADS, STORES>
+where
+    L: Lanes,
+    N: Node,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Groups {
+            simd,
+            node,
+            lanes,
+            mut outs,
+        } = self.0;
+        let start = if LOADS { 0 } else { BEFORE };
+        let behind = if STORES { LAG } else { 0 };
+        let mut lanes = side_by_side(lanes.map(|lane| lane[start..].as_chunks().0.iter()));
+        let mut loaded = [simd.splat(0.0); LANES];
+        if LOADS && let Some(bars) = lanes.next() {
+            loaded = turned(simd, bars);
+        }
+        let Some(bars) = lanes.next() else { return };
+        let next = turned(simd, bars);
+        let mut values = node.take(simd, if LOADS { overlap(loaded, next) } else { next });
+        loaded = next;
+        if STORES {
+            // the first rows, which no later store has, and the others along with them
+            let firsts = outs.each_mut().map(|out| out.as_chunks_mut().0.iter_mut());
+            for slots in side_by_side(firsts).take(1) {
+                store(simd, values, slots);
             }
         }
+        let slots = outs
+            .each_mut()
+            .map(|out| out[behind..].as_chunks_mut().0.iter_mut());
+        for (bars, slots) in lanes.zip(side_by_side(slots)) {
+            let next = turned(simd, bars);
+            let following = node.take(simd, if LOADS { overlap(loaded, next) } else { next });
+            loaded = next;
+            store(
+                simd,
+                if STORES {
+                    lag(values, following)
+                } else {
+                    values
+                },
+                slots,
+            );
+            values = following;
+        }
+        let lasts = outs.map(|out| out.as_rchunks_mut().1.iter_mut().rev());
+        for slots in side_by_side(lasts).take(1) {
+            store(simd, values, slots);
+        }
+    }
+}
+
+/// The last `LAG` rows of a group, and the next one's but for its last.
+#[inline(always)]
+fn overlap<V>([.., a, b]: [V; LANES], [c, d, e, f, g, h, ..]: [V; LANES]) -> [V; LANES] {
+    [a, b, c, d, e, f, g, h]
+}
+
+/// A group's rows but for its first `LAG`, and the first ones of the next.
+#[inline(always)]
+fn lag<V>([_, _, a, b, c, d, e, f]: [V; LANES], [g, h, ..]: [V; LANES]) -> [V; LANES] {
+    [a, b, c, d, e, f, g, h]
+}
+
+/// Stores the values of a group. These stores of 64 bytes may cross cache lines, at twice the time of one within a line; a
+/// detour through a buffer that aligns them takes longer still.
+#[inline(always)]
+fn store<L: Lanes>(simd: L, values: Vectors<L>, slots: [&mut Eight; LANES]) {
+    for (vector, slot) in simd.transpose(values).into_iter().zip(slots) {
+        simd.prefetch(slot.as_ptr().wrapping_add(AHEAD));
+        simd.store(vector, slot);
     }
 }
 

@@ -11,7 +11,7 @@ use super::blocks::{Blocks, Pair};
 use super::group::{Group, Node, Vectors, group, group_mut, load_group, store_group};
 use super::lanes::{LANES, Lanes, Row};
 use super::scratch::Scratch;
-use super::whole::{self, Eight};
+use super::whole;
 
 /// Which mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -224,12 +224,7 @@ impl Node for Window {
         self.advance(simd, oldest, [block, sum]);
     }
 
-    fn take_all<L: Lanes>(
-        &mut self,
-        simd: L,
-        lanes: [&[Eight]; LANES],
-        outs: [&mut [Eight]; LANES],
-    ) {
+    fn take_all<L: Lanes>(&mut self, simd: L, lanes: [&[f64]; LANES], outs: [&mut [f64]; LANES]) {
         match (self.kind, self.over) {
             (Kind::Sma, _) => whole::run(simd, self, lanes, outs),
             (Kind::Wma, 0) => whole::run(simd, &mut Weighted::<0>(self), lanes, outs),
@@ -248,6 +243,8 @@ impl Node for Window {
 struct Weighted<'a, const OVER: usize>(&'a mut Window);
 
 impl<const OVER: usize> Node for Weighted<'_, OVER> {
+    const MAY_LAG: bool = true;
+
     fn restart(&mut self) {
         self.0.restart();
     }

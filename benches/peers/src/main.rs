@@ -156,6 +156,37 @@ fn report(what: &str, averages: Vec<(&'static str, Average)>, closes: &[f64], ex
     }
 }
 
+/// The best time of each weighted mean from 5 to 1,000 bars, with both arrays so many bytes behind a cache line.
+fn every_period(closes: &[f64]) {
+    const PASSES: usize = 4;
+    const CALLS_A_PASS: usize = 10;
+    println!("| WMA 5 to 1,000, arrays behind a line | typical best ms | slowest best ms | at |");
+    println!("| --- | --- | --- | --- |");
+    let filter = |period| crosscheck::Filter::wma(period).expect("a legal period");
+    let filters: Vec<_> = (5..=1_000).map(filter).collect();
+    let (mut source, mut target) = (vec![0.0; closes.len() + 16], vec![0.0; closes.len() + 16]);
+    for bytes in [0, 16, 32, 48] {
+        let place = |array: &[f64]| array.as_ptr().align_offset(64) + bytes / size_of::<f64>();
+        let (from, to) = (place(&source), place(&target));
+        source[from..][..closes.len()].copy_from_slice(closes);
+        let mut bests = vec![(f64::INFINITY, 0); filters.len()];
+        for _ in 0..PASSES {
+            for (filter, best) in filters.iter().zip(&mut bests) {
+                for _ in 0..CALLS_A_PASS {
+                    let (input, out) = (&source[from..][..closes.len()], &mut target[to..][..closes.len()]);
+                    let start = Instant::now();
+                    filter.evaluate_into(black_box(input), black_box(out)).expect("equal lengths");
+                    best.0 = best.0.min(start.elapsed().as_secs_f64() * 1e3);
+                }
+                best.1 = filter.warm_up() + 1;
+            }
+        }
+        bests.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (slowest, period) = bests[bests.len() - 1];
+        println!("| {bytes} bytes | {:.3} | {slowest:.3} | {period} |", bests[bests.len() / 2].0);
+    }
+}
+
 fn main() {
     let walk = crosscheck::random_walk(BARS, 42).expect("a legal length");
     let closes: Vec<f64> = walk.closes().iter().map(|close| close / 300.0).collect();
@@ -170,5 +201,7 @@ fn main() {
     for period in [20, 100] {
         report(&format!("HMA {period}"), hull_averages(period), &closes, &hull(&closes, period));
     }
+    println!();
+    every_period(&closes);
     sweep::report(&walk);
 }
