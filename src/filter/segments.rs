@@ -5,6 +5,7 @@
 //! value before.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use pulp::NullaryFnOnce;
 
@@ -12,7 +13,7 @@ use super::blocks::RUN;
 use super::group::Node;
 use super::lanes::{LANES, Lanes, Plain};
 use super::plan::{Lone, Plan};
-use super::whole::{BEFORE, Eight, LAG, side_by_side, turned};
+use super::whole::{BEFORE, LAG, side_by_side, turned};
 
 /// Rows before the first bar. Groups so start six bars past a multiple of eight, where cache lines start in the
 /// usual large array: 16 bytes behind the start of a page, in which the allocator keeps its length.
@@ -126,12 +127,6 @@ fn split(out: &mut [f64], segment: usize) -> [&mut [f64]; LANES] {
     std::array::from_fn(|_| outs.next().unwrap_or_default())
 }
 
-/// The part of a lane whose groups are stored whole.
-const WHOLE: usize = 3;
-
-/// The part whose values nobody asks for.
-const HISTORY: usize = 1;
-
 /// Computes the values behind the warm-up, in lanes that start a segment apart.
 #[inline(always)]
 fn run_lanes<L: Lanes, N: Node>(
@@ -145,51 +140,65 @@ fn run_lanes<L: Lanes, N: Node>(
     let skipped = OFFSET + warm_up;
     let rows = (skipped + segment.min(out.len())).next_multiple_of(LANES);
     let mut outs = split(out, segment);
-    // the groups whose rows and outputs every lane has; the rest takes more care
-    let start = skipped.next_multiple_of(LANES);
-    let shortest = outs[LANES - 1].len();
-    // without the last one, whose first rows may be loaded with the one before
-    let groups = (shortest.saturating_sub(start - skipped) / LANES).saturating_sub(1);
-    let end = start + groups * LANES;
+    let lanes = |from, to| -> [_; LANES] {
+        std::array::from_fn(|lane| rows_from(closes, lane * segment + from, to - from))
+    };
     node.restart();
-    // groups before the one with the first value
+    // the group that may reach before the series, those that only come before the first value, and the one that has it
     let history = (skipped / LANES * LANES).max(LANES);
-    let cuts = [0, LANES, history, start, end, rows];
-    for (part, cut) in cuts.windows(2).enumerate() {
-        let &[from, to] = cut else { continue };
-        if from == to {
-            continue;
-        }
-        let (from, to) = if part == WHOLE {
-            (from - BEFORE, to + LAG)
-        } else {
-            (from, to)
-        };
-        let lanes: [_; LANES] =
-            std::array::from_fn(|lane| rows_from(closes, lane * segment + from, to - from));
-        if part == WHOLE {
-            let outs = outs
-                .each_mut()
-                .map(|out| slots(out, start - skipped, groups));
-            node.take_all(simd, lanes.each_ref().map(|lane| &**lane), outs);
-            continue;
-        }
-        let lanes = lanes.each_ref().map(|lane| lane.as_chunks().0);
-        if part == HISTORY {
-            for bars in side_by_side(lanes.map(<[_]>::iter)) {
-                node.pass(simd, turned(simd, bars));
-            }
-        } else {
-            run_part(simd, node, skipped, from, lanes, &mut outs);
+    let start = skipped.next_multiple_of(LANES);
+    run_part(simd, node, skipped, 0, &lanes(0, LANES), &mut outs);
+    let bars = lanes(LANES, history);
+    for bars in side_by_side(bars.each_ref().map(|lane| lane.as_chunks().0.iter())) {
+        node.pass(simd, turned(simd, bars));
+    }
+    run_part(
+        simd,
+        node,
+        skipped,
+        history,
+        &lanes(history, start),
+        &mut outs,
+    );
+    // the groups that every lane has a place for, then those that the first has: without the last one, whose first rows may
+    // be loaded with the one before
+    let groups = |out: &[f64]| out.len().saturating_sub(start - skipped) / LANES;
+    let end = |out: &[f64]| start + groups(out).saturating_sub(1) * LANES;
+    let [all, end] = [end(outs[LANES - 1]), end(outs[0])];
+    for (from, to) in [(start, all), (all, end)] {
+        if from < to {
+            let lanes = lanes(from - BEFORE, to + LAG);
+            run_whole(simd, node, &lanes, &mut outs, from - skipped..to - skipped);
         }
     }
+    run_part(simd, node, skipped, end, &lanes(end, rows), &mut outs);
 }
 
-/// The places of so many whole groups in a lane's output, from bar `first` on.
-fn slots(out: &mut [f64], first: usize, groups: usize) -> &mut [f64] {
-    let slots = out.get_mut(first..).unwrap_or_default();
-    let end = slots.len().min(groups * LANES);
-    &mut slots[..end]
+/// Computes whole groups, whose values go to some places of each lane's output, as far as it has these.
+#[inline(always)]
+fn run_whole<L: Lanes, N: Node>(
+    simd: L,
+    node: &mut N,
+    lanes: &[Cow<'_, [f64]>; LANES],
+    outs: &mut [&mut [f64]; LANES],
+    places: Range<usize>,
+) {
+    let mut spares = [const { Vec::new() }; LANES];
+    let mut slots = outs.iter_mut().zip(&mut spares).map(|(out, spare)| {
+        if let Some(slots) = out.get_mut(places.clone()) {
+            return slots;
+        }
+        spare.resize(places.len(), 0.0);
+        spare
+    });
+    let slots = std::array::from_fn(|_| slots.next().unwrap_or_default());
+    node.take_all(simd, lanes.each_ref().map(|lane| &**lane), slots);
+    for (out, spare) in outs.iter_mut().zip(&spares) {
+        let slots = out.iter_mut().skip(places.start);
+        for (slot, value) in slots.zip(spare) {
+            *slot = *value;
+        }
+    }
 }
 
 /// Computes the groups from a lane's row `row` on, and stores those of their values that have a place: none before row
@@ -200,10 +209,10 @@ fn run_part<L: Lanes, N: Node>(
     node: &mut N,
     skipped: usize,
     mut row: usize,
-    lanes: [&[Eight]; LANES],
+    lanes: &[Cow<'_, [f64]>; LANES],
     outs: &mut [&mut [f64]; LANES],
 ) {
-    for bars in side_by_side(lanes.map(<[_]>::iter)) {
+    for bars in side_by_side(lanes.each_ref().map(|lane| lane.as_chunks().0.iter())) {
         let values = simd.transpose(node.take(simd, turned(simd, bars)));
         let early = skipped.saturating_sub(row).min(LANES);
         row += LANES;
