@@ -158,7 +158,7 @@ fn report(what: &str, averages: Vec<(&'static str, Average)>, closes: &[f64], ex
 
 /// The best time of each weighted mean from 5 to 1,000 bars, with both arrays so many bytes behind a cache line.
 fn every_period(closes: &[f64]) {
-    const PASSES: usize = 4;
+    const PASSES: usize = 8;
     const CALLS_A_PASS: usize = 10;
     println!("| WMA 5 to 1,000, arrays behind a line | typical best ms | slowest best ms | at |");
     println!("| --- | --- | --- | --- |");
