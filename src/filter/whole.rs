@@ -95,12 +95,9 @@ where
 
     #[inline(always)]
     fn call(self) {
-        let Groups {
-            simd,
-            node,
-            lanes,
-            mut outs,
-        } = self.0;
+        let Self(groups) = self;
+        let Groups { simd, node, .. } = groups;
+        let (lanes, mut outs) = (groups.lanes, groups.outs);
         let start = if LOADS { 0 } else { BEFORE };
         let behind = if STORES { LAG } else { 0 };
         let mut lanes = side_by_side(lanes.map(|lane| lane[start..].as_chunks().0.iter()));
@@ -110,7 +107,7 @@ where
         }
         let Some(bars) = lanes.next() else { return };
         let next = turned(simd, bars);
-        let mut values = node.take(simd, if LOADS { overlap(loaded, next) } else { next });
+        let mut values = node.take(simd, overlap::<_, LOADS>(loaded, next));
         loaded = next;
         if STORES {
             // the first rows, which no later store has, and the others along with them
@@ -124,17 +121,9 @@ where
             .map(|out| out[behind..].as_chunks_mut().0.iter_mut());
         for (bars, slots) in lanes.zip(side_by_side(slots)) {
             let next = turned(simd, bars);
-            let following = node.take(simd, if LOADS { overlap(loaded, next) } else { next });
+            let following = node.take(simd, overlap::<_, LOADS>(loaded, next));
             loaded = next;
-            store(
-                simd,
-                if STORES {
-                    lag(values, following)
-                } else {
-                    values
-                },
-                slots,
-            );
+            store(simd, lag::<_, STORES>(values, following), slots);
             values = following;
         }
         let lasts = outs.map(|out| out.as_rchunks_mut().1.iter_mut().rev());
@@ -144,15 +133,23 @@ where
     }
 }
 
-/// The last `LAG` rows of a group, and the next one's but for its last.
+/// The next group's rows, or else the last `LAG` of the one before and its own but for the last.
 #[inline(always)]
-fn overlap<V>([.., a, b]: [V; LANES], [c, d, e, f, g, h, ..]: [V; LANES]) -> [V; LANES] {
+fn overlap<V, const LAGS: bool>(before: [V; LANES], next: [V; LANES]) -> [V; LANES] {
+    if !LAGS {
+        return next;
+    }
+    let ([.., a, b], [c, d, e, f, g, h, ..]) = (before, next);
     [a, b, c, d, e, f, g, h]
 }
 
-/// A group's rows but for its first `LAG`, and the first ones of the next.
+/// A group's rows, or else its own but for the first `LAG` and the first of the next.
 #[inline(always)]
-fn lag<V>([_, _, a, b, c, d, e, f]: [V; LANES], [g, h, ..]: [V; LANES]) -> [V; LANES] {
+fn lag<V, const LAGS: bool>(group: [V; LANES], next: [V; LANES]) -> [V; LANES] {
+    if !LAGS {
+        return group;
+    }
+    let ([_, _, a, b, c, d, e, f], [g, h, ..]) = (group, next);
     [a, b, c, d, e, f, g, h]
 }
 
