@@ -10,6 +10,8 @@ mod group;
 mod kernel;
 mod lanes;
 mod plan;
+#[cfg(test)]
+mod roundings;
 mod scratch;
 mod segments;
 mod spec;

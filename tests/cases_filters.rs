@@ -55,7 +55,7 @@ fn prices(ticks: &[i64]) -> Vec<f64> {
 fn filters() -> Vec<Filter> {
     let text = [
         "sma:1,2,8,9,16,40,200,333",
-        "wma:1,2,3,5,6,7,8,9,10,14,16,17,24,33,41,72,100,200,271,999,1000,4095,4096,5000",
+        "wma:1,2,3,5,6,7,8,9,10,11,13,14,16,17,24,33,41,72,100,200,271,999,1000,4095,4096,5000",
         "hma:4,9,100",
         "hma3:12,50",
     ];
@@ -64,6 +64,7 @@ fn filters() -> Vec<Filter> {
         .flat_map(|t| parse_filters(t).unwrap())
         .collect();
     filters.push(Filter::fir("fir", &[0.5, -0.25, 0.125, 1.0, 3.0]).unwrap());
+    filters.push(Filter::fir("negative", &[-1.0; 5_000]).unwrap());
     filters
 }
 
@@ -146,6 +147,13 @@ fn zeros_are_positive_zero_in_every_filter() {
         let zeros = &values[20_000 + filter.warm_up()..30_000];
         assert!(zeros.len() > 4_000);
         assert!(zeros.iter().all(|value| value.to_bits() == 0), "{filter}");
+        closes[20_000..30_000].fill(-0.0);
+        let values = filter.evaluate(&closes).unwrap();
+        let zeros = &values[20_000 + filter.warm_up()..30_000];
+        assert!(
+            zeros.iter().all(|value| value.to_bits() == 0),
+            "{filter} -0"
+        );
     }
 }
 

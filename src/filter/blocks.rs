@@ -32,14 +32,6 @@ impl Blocks {
         }
     }
 
-    /// Starts anew. What is kept belongs to windows that began before, which are never asked for.
-    pub(super) fn restart(&mut self) {
-        match self {
-            Self::Few(few) => few.place = 0,
-            Self::Many(many) => many.restart(),
-        }
-    }
-
     /// The sums over the newest blocks.
     #[inline(always)]
     pub(super) fn sums<L: Lanes>(&self, simd: L) -> Pair<L> {
@@ -111,7 +103,7 @@ impl Few {
 pub(super) struct Many {
     /// Blocks of a run.
     length: usize,
-    /// Blocks of a window that are left when it is cut into runs.
+    /// Odd blocks: those of a window that are left when it is cut into runs.
     extra: usize,
     /// Runs that are whole in every window.
     whole: usize,
@@ -121,7 +113,7 @@ pub(super) struct Many {
     runs: Vec<Sums>,
     /// The place of the oldest run, whose tails the windows have now,
     run: usize,
-    /// that of the next one's tail,
+    /// that of the next window's tail,
     place: usize,
     /// and the bars in it.
     tail_bars: f64,
@@ -144,7 +136,7 @@ impl Many {
             length /= 2;
         }
         let runs = count / length;
-        Self {
+        let mut many = Self {
             length,
             extra: count % length,
             whole: runs - 1,
@@ -158,12 +150,9 @@ impl Many {
             filled: 0,
             later_bars: 0.0,
             later: [Row::ZERO; 2],
-        }
-    }
-
-    fn restart(&mut self) {
-        self.run = 0;
-        self.begin();
+        };
+        many.begin();
+        many
     }
 
     /// Begins a new run.

@@ -10,15 +10,12 @@ pub(super) type Group = [Row; LANES];
 pub(super) type Vectors<L> = [<L as Lanes>::Vector; LANES];
 
 /// A function of one stream of groups that looks back only.
-pub(super) trait Node {
+pub(super) trait Node: Sized {
     /// Whether its work leaves room in wide registers for the values of the group before.
     const IS_SMALL: bool = true;
 
-    /// Whether it is worth loops of its own for series and outputs that lie across what memory takes at once.
-    const MAY_LAG: bool = false;
-
-    /// Starts on a new stream.
-    fn restart(&mut self);
+    /// Whether it is worth loops of its own for groups that lie across what memory takes at once.
+    const MAY_SHIFT: bool = false;
 
     /// Takes the next group and returns its values; those of windows that began before the stream are meaningless.
     fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L>;
@@ -30,10 +27,7 @@ pub(super) trait Node {
     }
 
     /// Computes as many groups as `outs` has room for: see [`whole::run`].
-    fn take_all<L: Lanes>(&mut self, simd: L, lanes: [&[f64]; LANES], outs: [&mut [f64]; LANES])
-    where
-        Self: Sized,
-    {
+    fn take_all<L: Lanes>(&mut self, simd: L, lanes: [&[f64]; LANES], outs: [&mut [f64]; LANES]) {
         whole::run(simd, self, lanes, outs);
     }
 }

@@ -24,7 +24,8 @@ impl Kernel {
         // longer than needed, so that moving the history to the front is rare
         let rows = Scratch::new(2 * weights.len() + 16 * LANES);
         Self {
-            filled: 0,
+            // rows before the stream belong to windows that are never asked for
+            filled: weights.len() - 1,
             weights,
             scale,
             rows,
@@ -46,11 +47,6 @@ impl Kernel {
 }
 
 impl Node for Kernel {
-    fn restart(&mut self) {
-        // rows before the stream belong to windows that are never asked for
-        self.filled = self.weights.len() - 1;
-    }
-
     #[inline(always)]
     fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {
         let history = self.weights.len() - 1;
@@ -88,15 +84,11 @@ impl Node for Kernel {
 struct Short<'a, const TERMS: usize>(&'a mut Kernel);
 
 impl<const TERMS: usize> Node for Short<'_, TERMS> {
-    fn restart(&mut self) {
-        self.0.restart();
-    }
-
     #[inline(always)]
     fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {
         let Self(kernel) = self;
         let history = TERMS - 1;
-        let before = &mut kernel.rows[kernel.filled - history..kernel.filled];
+        let before = &kernel.rows[kernel.filled - history..kernel.filled];
         let mut earlier = input;
         for (vector, row) in earlier[LANES - history..].iter_mut().zip(before) {
             *vector = simd.load(&row.0);

@@ -115,17 +115,6 @@ pub(super) enum Lone<'a> {
 impl Node for Plan {
     const IS_SMALL: bool = false;
 
-    fn restart(&mut self) {
-        self.number = 0;
-        for step in &mut self.steps {
-            match step {
-                Step::Mean { window, .. } => window.restart(),
-                Step::Sum { kernel, .. } => kernel.restart(),
-                Step::Close | Step::Combination(_) => {}
-            }
-        }
-    }
-
     #[inline(always)]
     fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {
         store_group(simd, input, &mut self.groups[0]);
@@ -159,11 +148,13 @@ fn combine<L: Lanes>(simd: L, terms: &[(f64, usize)], earlier: &[Group], out: &m
         let coefficient = simd.splat(coefficient);
         for (row, out) in earlier[of].iter().zip(out.iter_mut()) {
             let term = simd.mul(coefficient, simd.load(&row.0));
-            if position == 0 {
-                simd.store(term, &mut out.0);
+            // from +0, as a sum of -0 would not be
+            let sum = if position == 0 {
+                simd.splat(0.0)
             } else {
-                simd.store(simd.add(simd.load(&out.0), term), &mut out.0);
-            }
+                simd.load(&out.0)
+            };
+            simd.store(simd.add(sum, term), &mut out.0);
         }
     }
 }

@@ -14,7 +14,8 @@ thread_local! {
     static SPARE: RefCell<Vec<Vec<Row>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Rows that hold what was left there, at first zeros: for rings, whose old rows nobody asks for.
+/// Rows that hold what was left there, at first zeros: for rings, whose old rows belong to windows that began before the
+/// series, which nobody asks for.
 #[derive(Debug)]
 pub(super) struct Scratch(Vec<Row>);
 

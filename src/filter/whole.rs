@@ -1,4 +1,4 @@
-//! The groups that every lane has, and has a place for: where nearly all the time goes.
+//! Groups that have a place in the output of every lane, or a spare one: where nearly all the time goes.
 
 use pulp::NullaryFnOnce;
 
@@ -11,16 +11,16 @@ const AHEAD: usize = 3 * LANES;
 /// Eight bars or values of one lane.
 pub(super) type Eight = [f64; LANES];
 
-/// Rows by which groups of loads and stores may lag behind the groups of a node.
-pub(super) const LAG: usize = 2;
+/// Rows by which the groups of loads and stores may lie past the groups of a node.
+pub(super) const SHIFT: usize = 2;
 
 /// Rows that the lanes have before the first group.
-pub(super) const BEFORE: usize = LANES - LAG;
+pub(super) const BEFORE: usize = LANES - SHIFT;
 
 /// Bytes that processors load and store at once, at the least, where registers are wide.
 const AT_ONCE: usize = 32;
 
-/// Computes as many groups as the lanes' outputs have room for; `lanes` has `BEFORE` rows before them and `LAG` after.
+/// Computes as many groups as the lanes' outputs have room for; `lanes` has `BEFORE` rows before them and `SHIFT` after.
 pub(super) fn run<L: Lanes, N: Node>(
     simd: L,
     node: &mut N,
@@ -29,7 +29,7 @@ pub(super) fn run<L: Lanes, N: Node>(
 ) {
     let is_whole = |group: &[f64]| group.as_ptr().addr().is_multiple_of(AT_ONCE);
     let loads = is_whole(lanes[0]);
-    let stores = outs[0].get(LAG..).is_some_and(is_whole);
+    let stores = outs[0].get(SHIFT..).is_some_and(is_whole);
     let groups = Groups {
         simd,
         node,
@@ -38,15 +38,15 @@ pub(super) fn run<L: Lanes, N: Node>(
     };
     // the first two are known to the compiler, which then makes no more loops than are used
     if !N::IS_SMALL || !L::IS_WIDE {
-        simd.apart(Each(groups));
-    } else if !N::MAY_LAG {
-        simd.apart(Late::<_, _, false, false>(groups));
+        simd.apart(EachLoop(groups));
+    } else if !N::MAY_SHIFT {
+        simd.apart(LateLoop::<_, _, false, false>(groups));
     } else {
         match (loads, stores) {
-            (false, false) => simd.apart(Late::<_, _, false, false>(groups)),
-            (false, true) => simd.apart(Late::<_, _, false, true>(groups)),
-            (true, false) => simd.apart(Late::<_, _, true, false>(groups)),
-            (true, true) => simd.apart(Late::<_, _, true, true>(groups)),
+            (false, false) => simd.apart(LateLoop::<_, _, false, false>(groups)),
+            (false, true) => simd.apart(LateLoop::<_, _, false, true>(groups)),
+            (true, false) => simd.apart(LateLoop::<_, _, true, false>(groups)),
+            (true, true) => simd.apart(LateLoop::<_, _, true, true>(groups)),
         }
     }
 }
@@ -60,9 +60,9 @@ struct Groups<'a, L, N> {
 }
 
 /// The loop that stores each group's values before it turns to the next one.
-struct Each<'a, L, N>(Groups<'a, L, N>);
+struct EachLoop<'a, L, N>(Groups<'a, L, N>);
 
-impl<L: Lanes, N: Node> NullaryFnOnce for Each<'_, L, N> {
+impl<L: Lanes, N: Node> NullaryFnOnce for EachLoop<'_, L, N> {
     type Output = ();
 
     #[inline(always)]
@@ -83,10 +83,11 @@ impl<L: Lanes, N: Node> NullaryFnOnce for Each<'_, L, N> {
 }
 
 /// The loop that turns and stores a group's values after those of the next one are computed, whose sums wait for each other
-/// meanwhile. Loads, or stores, may lag `LAG` rows behind the node's groups, to be whole in memory where these are not.
-struct Late<'a, L, N, const LOADS: bool, const STORES: bool>(Groups<'a, L, N>);
+/// meanwhile. Loads, or stores, may lie `SHIFT` rows past the node's groups, to be whole in memory where these are not.
+struct LateLoop<'a, L, N, const LOADS: bool, const STORES: bool>(Groups<'a, L, N>);
 
-impl<L, N, const LOADS: bool, const STORES: bool> NullaryFnOnce for Late<'_, L, N, LOADS, STORES>
+impl<L, N, const LOADS: bool, const STORES: bool> NullaryFnOnce
+    for LateLoop<'_, L, N, LOADS, STORES>
 where
     L: Lanes,
     N: Node,
@@ -99,7 +100,7 @@ where
         let Groups { simd, node, .. } = groups;
         let (lanes, mut outs) = (groups.lanes, groups.outs);
         let start = if LOADS { 0 } else { BEFORE };
-        let behind = if STORES { LAG } else { 0 };
+        let behind = if STORES { SHIFT } else { 0 };
         let mut lanes = side_by_side(lanes.map(|lane| lane[start..].as_chunks().0.iter()));
         let mut loaded = [simd.splat(0.0); LANES];
         if LOADS && let Some(bars) = lanes.next() {
@@ -112,7 +113,7 @@ where
         if STORES {
             // the first rows, which no later store has, and the others along with them
             let firsts = outs.each_mut().map(|out| out.as_chunks_mut().0.iter_mut());
-            for slots in side_by_side(firsts).take(1) {
+            if let Some(slots) = side_by_side(firsts).next() {
                 store(simd, values, slots);
             }
         }
@@ -123,30 +124,30 @@ where
             let next = turned(simd, bars);
             let following = node.take(simd, overlap::<_, LOADS>(loaded, next));
             loaded = next;
-            store(simd, lag::<_, STORES>(values, following), slots);
+            store(simd, shifted::<_, STORES>(values, following), slots);
             values = following;
         }
         let lasts = outs.map(|out| out.as_rchunks_mut().1.iter_mut().rev());
-        for slots in side_by_side(lasts).take(1) {
+        if let Some(slots) = side_by_side(lasts).next() {
             store(simd, values, slots);
         }
     }
 }
 
-/// The next group's rows, or else the last `LAG` of the one before and its own but for the last.
+/// The next group's rows, or else the last `SHIFT` of the one before and its own but for the last.
 #[inline(always)]
-fn overlap<V, const LAGS: bool>(before: [V; LANES], next: [V; LANES]) -> [V; LANES] {
-    if !LAGS {
+fn overlap<V, const SHIFTS: bool>(before: [V; LANES], next: [V; LANES]) -> [V; LANES] {
+    if !SHIFTS {
         return next;
     }
     let ([.., a, b], [c, d, e, f, g, h, ..]) = (before, next);
     [a, b, c, d, e, f, g, h]
 }
 
-/// A group's rows, or else its own but for the first `LAG` and the first of the next.
+/// A group's rows, or else its own but for the first `SHIFT` and the first of the next.
 #[inline(always)]
-fn lag<V, const LAGS: bool>(group: [V; LANES], next: [V; LANES]) -> [V; LANES] {
-    if !LAGS {
+fn shifted<V, const SHIFTS: bool>(group: [V; LANES], next: [V; LANES]) -> [V; LANES] {
+    if !SHIFTS {
         return group;
     }
     let ([_, _, a, b, c, d, e, f], [g, h, ..]) = (group, next);
@@ -182,4 +183,53 @@ pub(super) fn side_by_side<I: Iterator>(
         #[inline(always)]
         |((((a, b), c), d), (((e, f), g), h))| [a, b, c, d, e, f, g, h],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernel::Kernel;
+    use super::super::lanes::Plain;
+    use super::*;
+
+    const GROUPS: usize = 5;
+
+    /// Runs one of the loops, on any machine.
+    fn values(run: impl Fn(Groups<'_, Plain, Kernel>)) -> Vec<Vec<f64>> {
+        let rows = BEFORE + GROUPS * LANES + SHIFT;
+        let lane = |lane: usize| (0..rows).map(move |row| (100 * lane + row) as f64);
+        let lanes: [Vec<f64>; LANES] = std::array::from_fn(|index| lane(index).collect());
+        let mut outs = vec![vec![0.0; GROUPS * LANES]; LANES];
+        let mut places = outs.iter_mut().map(Vec::as_mut_slice);
+        run(Groups {
+            simd: Plain,
+            node: &mut Kernel::new(vec![1.0, 3.0], 0.5),
+            lanes: lanes.each_ref().map(Vec::as_slice),
+            outs: std::array::from_fn(|_| places.next().unwrap()),
+        });
+        outs
+    }
+
+    #[test]
+    fn every_loop_has_the_same_values_in_the_same_places() {
+        let expected = values(|groups| EachLoop(groups).call());
+        for lane in 0..LANES {
+            for row in 1..GROUPS * LANES {
+                let last = (100 * lane + BEFORE + row) as f64;
+                assert_eq!(expected[lane][row], 0.5 * (last - 1.0 + 3.0 * last));
+            }
+        }
+        let late = [
+            values(|groups| LateLoop::<_, _, false, false>(groups).call()),
+            values(|groups| LateLoop::<_, _, false, true>(groups).call()),
+            values(|groups| LateLoop::<_, _, true, false>(groups).call()),
+            values(|groups| LateLoop::<_, _, true, true>(groups).call()),
+        ];
+        // the first value has a row before the lanes
+        let known = |lanes: &[Vec<f64>]| -> Vec<Vec<f64>> {
+            lanes.iter().map(|lane| lane[1..].to_vec()).collect()
+        };
+        for (index, found) in late.iter().enumerate() {
+            assert_eq!(known(found), known(&expected), "{index}");
+        }
+    }
 }

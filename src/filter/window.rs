@@ -56,7 +56,7 @@ impl Window {
         // a window begins that many blocks before its newest one, or one more
         let back = (period - 1) / LANES;
         let over = (period - 1) % LANES;
-        let whole = if is_even(over) { back } else { back - 1 };
+        let whole = if ends_meet(over) { back } else { back - 1 };
         let tail = period - 1 - whole * LANES;
         Self {
             kind,
@@ -123,13 +123,13 @@ impl Window {
             }
             plain = simd.add(plain, input[row]);
             weighted = simd.mul_add(simd.splat(self.weights[row]), input[row], weighted);
-            if is_even(over) && row == over {
+            if ends_meet(over) && row == over {
                 out[row] = weighted;
                 break;
             }
             let head = simd.mul_add(simd.splat(self.lifts[row]), plain, weighted);
             let mut tail = simd.load(&tails[row].0);
-            if row < over && !is_even(over) {
+            if row < over && !ends_meet(over) {
                 let next = simd.mul_add(simd.splat(self.left[row]), next_plain, next_sum);
                 tail = simd.add(tail, next);
             }
@@ -145,7 +145,7 @@ impl Window {
         let next_plain = simd.load(&self.plain[next].0);
         let inverse = simd.splat(self.inverse);
         let [mut plain, _] = self.whole.sums(simd);
-        let is_even = is_even(self.over);
+        let ends_meet = ends_meet(self.over);
         let (kept, tails) = places(&mut self.tails, self.newest, oldest, self.over);
         let mut out = *input;
         let mut sum = input[LANES - 1];
@@ -157,12 +157,12 @@ impl Window {
                 simd.store(sum, &mut kept[older].0);
             }
             plain = simd.add(plain, input[row]);
-            if is_even && row == self.over {
+            if ends_meet && row == self.over {
                 out[row] = simd.mul(plain, inverse);
                 break;
             }
             let mut tail = simd.load(&tails[row].0);
-            if row < self.over && !is_even {
+            if row < self.over && !ends_meet {
                 tail = simd.add(tail, next_plain);
             }
             out[row] = simd.mul(simd.add(tail, plain), inverse);
@@ -174,7 +174,7 @@ impl Window {
 
 /// Whether windows that end with a block begin with one. Then the last row's has no tail, and the block after the oldest is
 /// whole to every row. Otherwise it is so only to the rows that reach into the oldest, and lengthens their tails.
-const fn is_even(over: usize) -> bool {
+const fn ends_meet(over: usize) -> bool {
     over == LANES - 1
 }
 
@@ -193,12 +193,6 @@ fn places(tails: &mut [Row], newest: usize, oldest: usize, over: usize) -> (&mut
 }
 
 impl Node for Window {
-    fn restart(&mut self) {
-        // what the rings still hold belongs to windows that began before the stream, which are never asked for
-        self.newest = 0;
-        self.whole.restart();
-    }
-
     #[inline(always)]
     fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {
         match self.kind {
@@ -243,11 +237,7 @@ impl Node for Window {
 struct Weighted<'a, const OVER: usize>(&'a mut Window);
 
 impl<const OVER: usize> Node for Weighted<'_, OVER> {
-    const MAY_LAG: bool = true;
-
-    fn restart(&mut self) {
-        self.0.restart();
-    }
+    const MAY_SHIFT: bool = true;
 
     #[inline(always)]
     fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {

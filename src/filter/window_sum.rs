@@ -68,6 +68,9 @@ pub(super) fn fir(input: &[f64], weights: &[f64], out: &mut [f64]) {
     let period = weights.len();
     out[..input.len().min(period - 1)].fill(f64::NAN);
     for (bar, window) in input.windows(period).enumerate() {
-        out[bar + period - 1] = window.iter().zip(weights).map(|(x, w)| x * w).sum();
+        out[bar + period - 1] = window
+            .iter()
+            .zip(weights)
+            .fold(0.0, |sum, (x, w)| sum + x * w);
     }
 }
