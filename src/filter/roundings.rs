@@ -153,10 +153,10 @@ fn table(period: usize) -> usize {
     if period <= LANES {
         return period + 2;
     }
-    let whole = (period - usize::from(period % LANES > 0)) / LANES - 1;
+    let whole = (period - usize::from(!period.is_multiple_of(LANES))) / LANES - 1;
     match whole {
         0 => 12,
-        1 => 20 + usize::from(period % LANES > 0),
+        1 => 20 + usize::from(!period.is_multiple_of(LANES)),
         2 | 3 => whole + 20,
         _ => {
             let run = [16, 8, 4].into_iter().find(|&run| run <= whole).unwrap();
@@ -170,8 +170,9 @@ fn table(period: usize) -> usize {
 /// Leaves NaN and large numbers in the memory that the next step gets.
 fn spoil() {
     let rows = |index: usize| {
+        let value = [f64::NAN, 1e300][index % 2];
         let mut rows = Scratch::new(100 + 600 * index);
-        rows.fill(Row([if index % 2 == 0 { f64::NAN } else { 1e300 }; LANES]));
+        rows.fill(Row([value; LANES]));
         rows
     };
     drop((0..8).map(rows).collect::<Vec<_>>());
