@@ -50,6 +50,13 @@ fn fail(arguments: &[&str], code: i32) -> String {
     error
 }
 
+/// Holds that a text has each of these parts.
+fn says(said: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
+}
+
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
@@ -237,14 +244,15 @@ fn check_reports_everything_and_exits_with_1_on_faults() {
     let folder = TempDir::new().unwrap();
     let prices = price_file(&folder, 100);
     let said = succeed(&["check", text(&prices)]);
-    for fact in [
-        "rows              100",
-        "Unix milliseconds",
-        "bar length        1m",
-        "perhaps unfinished",
-    ] {
-        assert!(said.contains(fact), "{said}");
-    }
+    says(
+        &said,
+        &[
+            "rows              100",
+            "Unix milliseconds",
+            "bar length        1m",
+            "perhaps unfinished",
+        ],
+    );
     let json: serde_json::Value =
         serde_json::from_str(&succeed(&["check", text(&prices), "--json"])).unwrap();
     assert_eq!(json["series"]["bars"], 100);
@@ -253,13 +261,14 @@ fn check_reports_everything_and_exits_with_1_on_faults() {
     let output = crosscheck(&["check", text(&bad)]);
     assert_eq!(output.status.code(), Some(1));
     let said = stdout(&output);
-    for fault in [
-        "duplicate timestamps: 1, the first on line 3",
-        "unsorted rows: 1",
-        "unreadable rows: 1",
-    ] {
-        assert!(said.contains(fault), "{said}");
-    }
+    says(
+        &said,
+        &[
+            "duplicate timestamps: 1, the first on line 3",
+            "unsorted rows: 1",
+            "unreadable rows: 1",
+        ],
+    );
 }
 
 #[test]

@@ -107,10 +107,9 @@ pub(super) struct Many {
     extra: usize,
     /// Runs that are whole in every window.
     whole: usize,
-    /// A ring of runs: the tails that end with each, from the longest on,
+    /// A ring of runs: the tails that end with each, from the longest on. Behind those that reach into the run before is the
+    /// run itself.
     tails: Scratch,
-    /// and its own sums.
-    runs: Vec<Sums>,
     /// The place of the oldest run, whose tails the windows have now,
     run: usize,
     /// that of the next window's tail,
@@ -141,7 +140,6 @@ impl Many {
             extra: count % length,
             whole: runs - 1,
             tails: Scratch::new(runs * length * 2),
-            runs: vec![[Row::ZERO; 2]; runs],
             run: 0,
             place: 0,
             tail_bars: 0.0,
@@ -203,7 +201,6 @@ impl Many {
             sums = prepend(simd, load(simd, block), sums);
             store(simd, sums, tail);
         }
-        store(simd, sums, &mut self.runs[self.run]);
         for (block, tail) in before[length - extra..].iter().zip(longer).rev() {
             sums = prepend(simd, load(simd, block), sums);
             store(simd, sums, tail);
@@ -218,12 +215,18 @@ impl Many {
     /// The sums of all runs but the oldest.
     #[inline(always)]
     fn whole_runs<L: Lanes>(&self, simd: L) -> Pair<L> {
+        let (tails, _) = self.tails.as_chunks();
         let mut sums = zero(simd);
         let mut run = self.run;
         for index in 0..self.whole {
             run = self.after(run);
             let before = (index * self.length * LANES) as f64;
-            sums = append(simd, sums, before, load(simd, &self.runs[run]));
+            sums = append(
+                simd,
+                sums,
+                before,
+                load(simd, &tails[run * self.length + self.extra]),
+            );
         }
         sums
     }

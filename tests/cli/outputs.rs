@@ -31,14 +31,15 @@ fn a_second_writer_is_refused_until_the_first_ends_however_it_ends() {
         with(&trades, &["--out", text(&rows)]),
     ] {
         let error = fail(&second, 1);
-        for part in [
-            "rows.csv",
-            "another process",
-            "rows.csv.partial.lock",
-            "name another",
-        ] {
-            assert!(error.contains(part), "{error}");
-        }
+        says(
+            &error,
+            &[
+                "rows.csv",
+                "another process",
+                "rows.csv.partial.lock",
+                "name another",
+            ],
+        );
     }
     first.kill().unwrap();
     first.wait().unwrap();
