@@ -112,18 +112,16 @@ pub(super) struct Many {
     tails: Scratch,
     /// The place of the oldest run, whose tails the windows have now,
     run: usize,
-    /// that of the next window's tail,
+    /// and that of the next window's tail.
     place: usize,
-    /// and the bars in it.
-    tail_bars: f64,
     /// The blocks of the newest run and of the one before, by turns in either half.
-    blocks: [[Sums; RUN]; 2],
-    /// Which half the newest run is in,
+    blocks: [Sums; 2 * RUN],
+    /// Where the half of the newest run begins,
     half: usize,
-    /// its blocks so far,
+    /// and its blocks so far.
     filled: usize,
-    /// and the bars in them and the whole runs.
-    later_bars: f64,
+    /// By these, the bars in the tail, and in the whole runs and the newest one.
+    bars: [[f64; 2]; RUN],
     /// The sums of the whole runs and of these blocks.
     later: Sums,
 }
@@ -135,48 +133,43 @@ impl Many {
             length /= 2;
         }
         let runs = count / length;
-        let mut many = Self {
+        let (extra, whole) = (count % length, runs - 1);
+        let bars = |blocks: usize| (blocks * LANES) as f64;
+        Self {
             length,
-            extra: count % length,
-            whole: runs - 1,
+            extra,
+            whole,
             tails: Scratch::new(runs * length * 2),
             run: 0,
             place: 0,
-            tail_bars: 0.0,
-            blocks: [[[Row::ZERO; 2]; RUN]; 2],
+            blocks: [[Row::ZERO; 2]; 2 * RUN],
             half: 0,
             filled: 0,
-            later_bars: 0.0,
+            bars: std::array::from_fn(|filled| {
+                let tail = (length + extra).saturating_sub(filled);
+                [tail, whole * length + filled].map(bars)
+            }),
             later: [Row::ZERO; 2],
-        };
-        many.begin();
-        many
-    }
-
-    /// Begins a new run.
-    fn begin(&mut self) {
-        self.filled = 0;
-        self.place = self.run * self.length;
-        self.tail_bars = ((self.length + self.extra) * LANES) as f64;
-        self.later_bars = (self.whole * self.length * LANES) as f64;
+        }
     }
 
     #[inline(always)]
     fn sums<L: Lanes>(&self, simd: L) -> Pair<L> {
         let (tails, _) = self.tails.as_chunks();
         let tail = load(simd, &tails[self.place]);
-        append(simd, tail, self.tail_bars, load(simd, &self.later))
+        let [bars, _] = self.bars[self.filled % RUN];
+        append(simd, tail, bars, load(simd, &self.later))
     }
 
     #[inline(always)]
     fn push<L: Lanes>(&mut self, simd: L, block: Pair<L>) {
-        store(simd, block, &mut self.blocks[self.half][self.filled % RUN]);
-        let later = append(simd, load(simd, &self.later), self.later_bars, block);
+        let place = (self.half + self.filled) % (2 * RUN);
+        store(simd, block, &mut self.blocks[place]);
+        let [_, bars] = self.bars[self.filled % RUN];
+        let later = append(simd, load(simd, &self.later), bars, block);
         store(simd, later, &mut self.later);
         self.filled += 1;
         self.place += 1;
-        self.tail_bars -= LANES as f64;
-        self.later_bars += LANES as f64;
         if self.filled == self.length {
             self.turn(simd);
         }
@@ -189,8 +182,8 @@ impl Many {
         let (tails, _) = self.tails.as_chunks_mut();
         let tails: &mut [Sums] = &mut tails[self.run * length..][..length];
         let (longer, shorter) = tails.split_at_mut(extra);
-        let full = &self.blocks[self.half][..length];
-        let before = &self.blocks[1 - self.half][..length];
+        let full = &self.blocks[self.half..][..length];
+        let before = &self.blocks[RUN - self.half..][..length];
         let (older, newer) = full.split_at(length - extra);
         let mut sums = zero(simd);
         // tails that short are never wanted
@@ -205,9 +198,10 @@ impl Many {
             sums = prepend(simd, load(simd, block), sums);
             store(simd, sums, tail);
         }
-        self.half = 1 - self.half;
+        self.half = RUN - self.half;
         self.run = self.after(self.run);
-        self.begin();
+        self.place = self.run * length;
+        self.filled = 0;
         let later = self.whole_runs(simd);
         store(simd, later, &mut self.later);
     }
@@ -244,7 +238,7 @@ fn zero<L: Lanes>(simd: L) -> Pair<L> {
 
 /// Adds what lies `before` bars after the oldest bar.
 #[inline(always)]
-fn append<L: Lanes>(simd: L, sums: Pair<L>, before: f64, later: Pair<L>) -> Pair<L> {
+pub(super) fn append<L: Lanes>(simd: L, sums: Pair<L>, before: f64, later: Pair<L>) -> Pair<L> {
     let weighted = simd.mul_add(simd.splat(before), later[0], later[1]);
     [simd.add(sums[0], later[0]), simd.add(sums[1], weighted)]
 }

@@ -34,12 +34,6 @@ pub(super) trait Node: Sized {
 
 /// The rows from `at` on.
 #[inline(always)]
-pub(super) fn group(rows: &[Row], at: usize) -> &Group {
-    rows[at..].first_chunk().expect("buffers hold whole groups")
-}
-
-/// The rows from `at` on.
-#[inline(always)]
 pub(super) fn group_mut(rows: &mut [Row], at: usize) -> &mut Group {
     rows[at..]
         .first_chunk_mut()

@@ -155,7 +155,11 @@ fn table(period: usize) -> usize {
     }
     let whole = (period - usize::from(!period.is_multiple_of(LANES))) / LANES - 1;
     match whole {
-        0 => 12,
+        0 => match (period - 1) % LANES {
+            5 => 16,
+            6 => 18,
+            _ => 12,
+        },
         1 => 20 + usize::from(!period.is_multiple_of(LANES)),
         2 | 3 => whole + 20,
         _ => {

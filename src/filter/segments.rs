@@ -209,30 +209,64 @@ fn run_part<L: Lanes, N: Node>(
     simd: L,
     node: &mut N,
     skipped: usize,
-    mut row: usize,
+    row: usize,
     lanes: &[Cow<'_, [f64]>; LANES],
     outs: &mut [&mut [f64]; LANES],
 ) {
-    for bars in side_by_side(lanes.each_ref().map(|lane| lane.as_chunks().0.iter())) {
-        let values = simd.transpose(node.take(simd, turned(simd, bars)));
-        let early = skipped.saturating_sub(row).min(LANES);
-        row += LANES;
-        if early == LANES {
-            continue;
-        }
-        let at = row - LANES + early - skipped;
-        for (vector, out) in values.into_iter().zip(outs.iter_mut()) {
-            if let Some(slot) = out.get_mut(at..).and_then(<[f64]>::first_chunk_mut)
-                && early == 0
-            {
-                simd.store(vector, slot);
+    simd.apart(Part {
+        simd,
+        node,
+        skipped,
+        row,
+        lanes,
+        outs,
+    });
+}
+
+/// What [`run_part`] does, once for all its calls.
+struct Part<'a, 'b, 'c, L, N> {
+    simd: L,
+    node: &'a mut N,
+    skipped: usize,
+    row: usize,
+    lanes: &'a [Cow<'b, [f64]>; LANES],
+    outs: &'a mut [&'c mut [f64]; LANES],
+}
+
+impl<L: Lanes, N: Node> NullaryFnOnce for Part<'_, '_, '_, L, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self {
+            simd,
+            node,
+            skipped,
+            mut row,
+            lanes,
+            outs,
+        } = self;
+        for bars in side_by_side(lanes.each_ref().map(|lane| lane.as_chunks().0.iter())) {
+            let values = simd.transpose(node.take(simd, turned(simd, bars)));
+            let early = skipped.saturating_sub(row).min(LANES);
+            row += LANES;
+            if early == LANES {
                 continue;
             }
-            let mut group = [0.0; LANES];
-            simd.store(vector, &mut group);
-            let slots = out.iter_mut().skip(at);
-            for (slot, value) in slots.zip(&group[early..]) {
-                *slot = *value;
+            let at = row - LANES + early - skipped;
+            for (vector, out) in values.into_iter().zip(outs.iter_mut()) {
+                if let Some(slot) = out.get_mut(at..).and_then(<[f64]>::first_chunk_mut)
+                    && early == 0
+                {
+                    simd.store(vector, slot);
+                    continue;
+                }
+                let mut group = [0.0; LANES];
+                simd.store(vector, &mut group);
+                let slots = out.iter_mut().skip(at);
+                for (slot, value) in slots.zip(&group[early..]) {
+                    *slot = *value;
+                }
             }
         }
     }
@@ -273,7 +307,7 @@ mod tests {
     fn filters() -> Vec<Filter> {
         let text = [
             "sma:1,2,6,7,16,40,99,200",
-            "wma:1,2,3,4,5,6,7,8,9,11,13,16,31,32,33,41,65,72,73,80,100,130,264,265,271,200,900,999",
+            "wma:1,2,3,4,5,6,7,8,9,11,13,14,15,16,22,31,32,33,41,65,72,73,80,100,130,264,265,270,271,200,900,999",
             "hma:9,100,600",
             "hma3:50",
         ];

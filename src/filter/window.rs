@@ -7,11 +7,14 @@
 //! NaN is returned exactly while it is inside.
 //! (The two-sided scheme of van Herk 1992 and Gil and Werman 1993, there for maxima, here with several blocks a window.)
 
-use super::blocks::{Blocks, Pair};
-use super::group::{Group, Node, Vectors, group, group_mut, load_group, store_group};
+use super::blocks::{Blocks, Pair, append};
+use super::group::{Node, Vectors};
 use super::lanes::{LANES, Lanes, Row};
 use super::scratch::Scratch;
 use super::whole;
+
+/// The last row of a group.
+const LAST: usize = LANES - 1;
 
 /// Which mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,6 +23,9 @@ pub(super) enum Kind {
     Wma,
 }
 
+/// The sums of a block from each row to its last, then the plain sum of all.
+type Block = [Row; LANES + 1];
+
 /// The state of one windowed mean of more than `LANES` bars.
 #[derive(Debug)]
 pub(super) struct Window {
@@ -27,20 +33,19 @@ pub(super) struct Window {
     inverse: f64,
     /// The weights of a group's rows, over the divisor.
     weights: [f64; LANES],
-    /// What the plain sum of each row's head is lifted by: the bars of its window's tail, over the divisor.
+    /// What the plain sum of each row's head is lifted by: the bars before it in the row's window, over the divisor.
     lifts: [f64; LANES],
     /// Rows of a group whose windows reach into the oldest block.
     over: usize,
-    /// The bars of a window in that block, by row, where its tail goes on over the next one.
+    /// The bars of a window in that block, by row.
     left: [f64; LANES],
-    /// The sums of each block's last rows by how many are left out, a ring of blocks; the first block once more after
-    /// the last, so that the eight tails of a group always lie in a row.
-    tails: Scratch,
-    /// The plain sum of each of these blocks.
-    plain: Scratch,
-    /// The place of the next block in the ring.
+    /// The bars in the blocks that every window of a group holds.
+    whole_bars: f64,
+    /// A ring of blocks, as far back as a window reaches.
+    ring: Scratch,
+    /// The place of the next block in it.
     newest: usize,
-    /// The whole blocks that every window of a group holds.
+    /// The sums of these blocks.
     whole: Blocks,
 }
 
@@ -57,139 +62,161 @@ impl Window {
         let back = (period - 1) / LANES;
         let over = (period - 1) % LANES;
         let whole = if ends_meet(over) { back } else { back - 1 };
-        let tail = period - 1 - whole * LANES;
+        let level = level(over);
         Self {
             kind,
             inverse,
-            weights: std::array::from_fn(|row| (whole * LANES + 1 + row) as f64 * inverse),
-            lifts: std::array::from_fn(|row| (tail - row) as f64 * inverse),
+            weights: std::array::from_fn(|row| (period + row - level) as f64 * inverse),
+            lifts: std::array::from_fn(|row| level.saturating_sub(row) as f64 * inverse),
             over,
             left: std::array::from_fn(|row| over.saturating_sub(row) as f64),
-            tails: Scratch::new((back + 3) * LANES),
-            plain: Scratch::new(back + 2),
+            ring: Scratch::new((back + 2) * (LANES + 1)),
             newest: 0,
             whole: Blocks::new(whole),
+            whole_bars: (whole * LANES) as f64,
         }
-    }
-
-    /// The places in the ring of the oldest block that a window may hold, and of the next one.
-    fn oldest(&self) -> [usize; 2] {
-        let next = |place: usize| {
-            if place + 1 == self.plain.len() {
-                0
-            } else {
-                place + 1
-            }
-        };
-        let oldest = next(self.newest);
-        [oldest, next(oldest)]
-    }
-
-    /// Ends a group: keeps its plain sum, and moves on.
-    #[inline(always)]
-    fn advance<L: Lanes>(&mut self, simd: L, oldest: usize, sums: Pair<L>) {
-        simd.store(sums[0], &mut self.plain[self.newest].0);
-        if self.newest == 0 {
-            let copy = self.plain.len() * LANES;
-            // in registers: a call would send all that is in others to memory, each time round the loop
-            let first = load_group(simd, group(&self.tails, 0));
-            store_group(simd, first, group_mut(&mut self.tails, copy));
-        }
-        self.newest = oldest;
-        self.whole.push(simd, sums);
     }
 
     // The sums of the heads go up the rows and those for the tails down, side by side: either is a chain of additions
     // that wait for each other.
     #[inline(always)]
     fn weighted_means<L: Lanes>(&mut self, simd: L, input: &Vectors<L>, over: usize) -> Vectors<L> {
-        let [oldest, next] = self.oldest();
-        // what lengthens a tail: the next block's sum from 1, and more for each row before it
-        let next_plain = simd.load(&self.plain[next].0);
-        let next_sum = simd.load(&self.tails[next * LANES].0);
+        let level = level(over);
         let inverse = simd.splat(self.inverse);
-        let [mut plain, weighted] = self.whole.sums(simd);
+        let whole = self.whole.sums(simd);
+        let [newest, oldest, next] = advance(&mut self.ring, &mut self.newest);
+        // what lengthens a tail: the next block's sum from 1, and more for each row before it
+        let (next_plain, next_sum) = (simd.load(&next[LANES].0), simd.load(&next[0].0));
+        let [mut plain, weighted] = if level < LAST {
+            let next = [next_plain, simd.load(&next[level - over].0)];
+            append(simd, next, (LANES + over - level) as f64, whole)
+        } else {
+            whole
+        };
         let mut weighted = simd.mul(weighted, inverse);
-        let (kept, tails) = places(&mut self.tails, self.newest, oldest, over);
         let mut out = *input;
-        let (mut block, mut sum) = (input[LANES - 1], input[LANES - 1]);
-        simd.store(sum, &mut kept[LANES - 1].0);
+        let mut block = [input[LAST]; 2];
+        simd.store(block[1], &mut newest[LAST].0);
         for row in 0..LANES {
-            if row + 1 < LANES {
-                let older = LANES - 2 - row;
-                block = simd.add(block, input[older]);
-                sum = simd.add(sum, block);
-                simd.store(sum, &mut kept[older].0);
+            if row < LAST {
+                let older = LAST - 1 - row;
+                block = grow(simd, block, input[older], &mut newest[older]);
+            }
+            if row > level {
+                // the last row: by now the block is summed
+                let later = append(simd, whole, self.whole_bars, block);
+                let tail = simd.load(&next[row - over].0);
+                let [_, window] = append(simd, [tail; 2], (over + 1) as f64, later);
+                out[row] = simd.mul(window, inverse);
+                continue;
             }
             plain = simd.add(plain, input[row]);
             weighted = simd.mul_add(simd.splat(self.weights[row]), input[row], weighted);
-            if ends_meet(over) && row == over {
-                out[row] = weighted;
-                break;
+            out[row] = weighted;
+            if row < level {
+                out[row] = simd.mul_add(simd.splat(self.lifts[row]), plain, weighted);
             }
-            let head = simd.mul_add(simd.splat(self.lifts[row]), plain, weighted);
-            let mut tail = simd.load(&tails[row].0);
-            if row < over && !ends_meet(over) {
-                let next = simd.mul_add(simd.splat(self.left[row]), next_plain, next_sum);
-                tail = simd.add(tail, next);
+            if row < over || level > LAST {
+                let mut tail = simd.load(&tail(oldest, next, over, row).0);
+                if row < over && level > LAST {
+                    let longer = simd.mul_add(simd.splat(self.left[row]), next_plain, next_sum);
+                    tail = simd.add(tail, longer);
+                }
+                out[row] = simd.mul_add(tail, inverse, out[row]);
             }
-            out[row] = simd.mul_add(tail, inverse, head);
         }
-        self.advance(simd, oldest, [block, sum]);
+        simd.store(block[0], &mut newest[LANES].0);
+        self.whole.push(simd, block);
         out
     }
 
     #[inline(always)]
     fn plain_means<L: Lanes>(&mut self, simd: L, input: &Vectors<L>) -> Vectors<L> {
-        let [oldest, next] = self.oldest();
-        let next_plain = simd.load(&self.plain[next].0);
+        let over = self.over;
         let inverse = simd.splat(self.inverse);
         let [mut plain, _] = self.whole.sums(simd);
-        let ends_meet = ends_meet(self.over);
-        let (kept, tails) = places(&mut self.tails, self.newest, oldest, self.over);
+        let [newest, oldest, next] = advance(&mut self.ring, &mut self.newest);
+        let next_plain = simd.load(&next[LANES].0);
         let mut out = *input;
-        let mut sum = input[LANES - 1];
-        simd.store(sum, &mut kept[LANES - 1].0);
+        let mut sum = input[LAST];
+        simd.store(sum, &mut newest[LAST].0);
         for row in 0..LANES {
-            if row + 1 < LANES {
-                let older = LANES - 2 - row;
+            if row < LAST {
+                let older = LAST - 1 - row;
                 sum = simd.add(sum, input[older]);
-                simd.store(sum, &mut kept[older].0);
+                simd.store(sum, &mut newest[older].0);
             }
             plain = simd.add(plain, input[row]);
-            if ends_meet && row == self.over {
+            if ends_meet(over) && row == over {
                 out[row] = simd.mul(plain, inverse);
                 break;
             }
-            let mut tail = simd.load(&tails[row].0);
-            if row < self.over && !ends_meet {
+            let mut tail = simd.load(&tail(oldest, next, over, row).0);
+            if row < over && !ends_meet(over) {
                 tail = simd.add(tail, next_plain);
             }
             out[row] = simd.mul(simd.add(tail, plain), inverse);
         }
-        self.advance(simd, oldest, [sum; 2]);
+        simd.store(sum, &mut newest[LANES].0);
+        self.whole.push(simd, [sum; 2]);
         out
     }
 }
 
 /// Whether windows that end with a block begin with one. Then the last row's has no tail, and the block after the oldest is
-/// whole to every row. Otherwise it is so only to the rows that reach into the oldest, and lengthens their tails.
+/// whole to every row.
 const fn ends_meet(over: usize) -> bool {
-    over == LANES - 1
+    over == LAST
 }
 
-/// Where the sums from each bar of the newest block to its end go, and the tails of a group's windows: the last rows of
-/// the oldest block, and all but these of the next one.
-#[inline(always)]
-fn places(tails: &mut [Row], newest: usize, oldest: usize, over: usize) -> (&mut Group, &Group) {
-    let (kept, from) = (newest * LANES, (oldest + 1) * LANES - over);
-    if kept < from {
-        let (before, after) = tails.split_at_mut(from);
-        (group_mut(before, kept), group(after, 0))
-    } else {
-        let (before, after) = tails.split_at_mut(kept);
-        (group_mut(after, 0), group(before, from))
+/// The row whose window begins where the weighted sums of the heads do: those of the rows before are lifted, its own is the
+/// mean. They begin in the block after the oldest if all but the last row or none then need no other sums, with its
+/// first row or, if `over` is 5, its second. Otherwise they begin with the whole blocks, no row of the group is level
+/// with that, and the block after the oldest lengthens the tails of the rows that reach over it.
+const fn level(over: usize) -> usize {
+    match over {
+        5 | 6 => LAST - 1,
+        LAST => LAST,
+        _ => LANES + over,
     }
+}
+
+/// Moves on in a ring: the block whose sums come next, the oldest that a window may hold, and the one after that.
+#[inline(always)]
+fn advance<'a>(ring: &'a mut Scratch, newest: &mut usize) -> [&'a mut Block; 3] {
+    let (blocks, _) = ring.as_chunks_mut();
+    let after = |place: usize| {
+        if place + 1 == blocks.len() {
+            0
+        } else {
+            place + 1
+        }
+    };
+    let oldest = after(*newest);
+    let places = [*newest, oldest, after(oldest)];
+    *newest = oldest;
+    blocks
+        .get_disjoint_mut(places)
+        .expect("a ring has three blocks or more")
+}
+
+/// The sums of the tail of a row's window: from one of the oldest block's last rows on, or from one of the next block's.
+#[inline(always)]
+fn tail<'a>(oldest: &'a Block, next: &'a Block, over: usize, row: usize) -> &'a Row {
+    if row < over {
+        &oldest[LANES - over + row]
+    } else {
+        &next[row - over]
+    }
+}
+
+/// Adds the bar before those that were summed, plain and weighted, and keeps the weighted sum.
+#[inline(always)]
+fn grow<L: Lanes>(simd: L, sums: Pair<L>, bar: L::Vector, kept: &mut Row) -> Pair<L> {
+    let plain = simd.add(sums[0], bar);
+    let weighted = simd.add(sums[1], plain);
+    simd.store(weighted, &mut kept.0);
+    [plain, weighted]
 }
 
 impl Node for Window {
@@ -197,30 +224,35 @@ impl Node for Window {
     fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {
         match self.kind {
             Kind::Sma => self.plain_means(simd, &input),
-            Kind::Wma => self.weighted_means(simd, &input, self.over),
+            Kind::Wma => match self.over {
+                // known to the compiler, as these have other steps than the rest
+                7 => self.weighted_means(simd, &input, 7),
+                6 => self.weighted_means(simd, &input, 6),
+                5 => self.weighted_means(simd, &input, 5),
+                over => self.weighted_means(simd, &input, over.min(4)),
+            },
         }
     }
 
     #[inline(always)]
     fn pass<L: Lanes>(&mut self, simd: L, input: Vectors<L>) {
-        let [oldest, _] = self.oldest();
-        let (kept, _) = places(&mut self.tails, self.newest, oldest, self.over);
-        let (mut block, mut sum) = (input[LANES - 1], input[LANES - 1]);
-        simd.store(sum, &mut kept[LANES - 1].0);
-        for row in (0..LANES - 1).rev() {
-            block = simd.add(block, input[row]);
-            sum = match self.kind {
-                Kind::Sma => block,
-                Kind::Wma => simd.add(sum, block),
+        let [newest, ..] = advance(&mut self.ring, &mut self.newest);
+        let mut block = [input[LAST]; 2];
+        simd.store(block[1], &mut newest[LAST].0);
+        for row in (0..LAST).rev() {
+            let before = match self.kind {
+                Kind::Sma => [block[0], simd.splat(0.0)],
+                Kind::Wma => block,
             };
-            simd.store(sum, &mut kept[row].0);
+            block = grow(simd, before, input[row], &mut newest[row]);
         }
-        self.advance(simd, oldest, [block, sum]);
+        simd.store(block[0], &mut newest[LANES].0);
+        self.whole.push(simd, block);
     }
 
     fn take_all<L: Lanes>(&mut self, simd: L, lanes: [&[f64]; LANES], outs: [&mut [f64]; LANES]) {
         match (self.kind, self.over) {
-            (Kind::Sma, _) => whole::run(simd, self, lanes, outs),
+            (Kind::Sma, _) => whole::run(simd, &mut Simple(self), lanes, outs),
             (Kind::Wma, 0) => whole::run(simd, &mut Weighted::<0>(self), lanes, outs),
             (Kind::Wma, 1) => whole::run(simd, &mut Weighted::<1>(self), lanes, outs),
             (Kind::Wma, 2) => whole::run(simd, &mut Weighted::<2>(self), lanes, outs),
@@ -230,6 +262,16 @@ impl Node for Window {
             (Kind::Wma, 6) => whole::run(simd, &mut Weighted::<6>(self), lanes, outs),
             (Kind::Wma, _) => whole::run(simd, &mut Weighted::<7>(self), lanes, outs),
         }
+    }
+}
+
+/// A simple mean, so that no group has to ask.
+struct Simple<'a>(&'a mut Window);
+
+impl Node for Simple<'_> {
+    #[inline(always)]
+    fn take<L: Lanes>(&mut self, simd: L, input: Vectors<L>) -> Vectors<L> {
+        self.0.plain_means(simd, &input)
     }
 }
 
