@@ -87,12 +87,7 @@ impl Window {
         let [newest, oldest, next] = advance(&mut self.ring, &mut self.newest);
         // what lengthens a tail: the next block's sum from 1, and more for each row before it
         let (next_plain, next_sum) = (simd.load(&next[LANES].0), simd.load(&next[0].0));
-        let [mut plain, weighted] = if level < LAST {
-            let next = [next_plain, simd.load(&next[level - over].0)];
-            append(simd, next, (LANES + over - level) as f64, whole)
-        } else {
-            whole
-        };
+        let [mut plain, weighted] = start(simd, next, over, whole);
         let mut weighted = simd.mul(weighted, inverse);
         let mut out = *input;
         let mut block = [input[LAST]; 2];
@@ -105,10 +100,10 @@ impl Window {
             if row > level {
                 // the last row: by now the block is summed
                 let later = append(simd, whole, self.whole_bars, block);
-                let tail = simd.load(&next[row - over].0);
-                let [_, window] = append(simd, [tail; 2], (over + 1) as f64, later);
+                let tail = [simd.load(&next[row - over].0); 2];
+                let [_, window] = append(simd, tail, (over + 1) as f64, later);
                 out[row] = simd.mul(window, inverse);
-                continue;
+                break;
             }
             plain = simd.add(plain, input[row]);
             weighted = simd.mul_add(simd.splat(self.weights[row]), input[row], weighted);
@@ -198,6 +193,20 @@ fn advance<'a>(ring: &'a mut Scratch, newest: &mut usize) -> [&'a mut Block; 3] 
     blocks
         .get_disjoint_mut(places)
         .expect("a ring has three blocks or more")
+}
+
+/// What the weighted sums of the heads go on from: the whole blocks, with the one after the oldest where a row is level.
+#[inline(always)]
+fn start<L: Lanes>(simd: L, next: &Block, over: usize, whole: Pair<L>) -> Pair<L> {
+    let level = level(over);
+    if level >= LAST {
+        return whole;
+    }
+    let joined = [&next[LANES], &next[level - over]].map(
+        #[inline(always)]
+        |row| simd.load(&row.0),
+    );
+    append(simd, joined, (LANES + over - level) as f64, whole)
 }
 
 /// The sums of the tail of a row's window: from one of the oldest block's last rows on, or from one of the next block's.
