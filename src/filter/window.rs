@@ -164,10 +164,10 @@ const fn ends_meet(over: usize) -> bool {
     over == LAST
 }
 
-/// The row whose window begins where the weighted sums of the heads do: those of the rows before are lifted, its own is the
-/// mean. They begin in the block after the oldest if all but the last row or none then need no other sums, with its
-/// first row or, if `over` is 5, its second. Otherwise they begin with the whole blocks, no row of the group is level
-/// with that, and the block after the oldest lengthens the tails of the rows that reach over it.
+/// The row whose window begins where the weighted sums of the heads do: the sums of the rows before it are lifted, its own is
+/// the mean. If five or six rows reach over the oldest block, the sums begin in the next one, at its second or first row,
+/// and the last row, whose window begins later, is summed by itself. Otherwise they begin with the whole blocks: the last
+/// row is level with that if seven rows reach over, and none if fewer do, whose tails the next block then lengthens.
 const fn level(over: usize) -> usize {
     match over {
         5 | 6 => LAST - 1,
