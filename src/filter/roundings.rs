@@ -160,7 +160,7 @@ fn table(period: usize) -> usize {
             6 => 18,
             _ => 12,
         },
-        1 => 20 + usize::from(!period.is_multiple_of(LANES)),
+        1 => 20,
         2 | 3 => whole + 20,
         _ => {
             let run = [16, 8, 4].into_iter().find(|&run| run <= whole).unwrap();
