@@ -238,6 +238,7 @@ impl Node for Window {
                 7 => self.weighted_means(simd, &input, 7),
                 6 => self.weighted_means(simd, &input, 6),
                 5 => self.weighted_means(simd, &input, 5),
+                // at most four, which the compiler cannot see
                 over => self.weighted_means(simd, &input, over.min(4)),
             },
         }
