@@ -213,56 +213,61 @@ fn run_part<L: Lanes, N: Node>(
     lanes: &[Cow<'_, [f64]>; LANES],
     outs: &mut [&mut [f64]; LANES],
 ) {
-    // one function for all three calls
-    simd.apart(Apart(
-        #[inline(always)]
-        || {
-            let mut row = row;
-            for bars in side_by_side(lanes.each_ref().map(|lane| lane.as_chunks().0.iter())) {
-                let values = simd.transpose(node.take(simd, turned(simd, bars)));
-                let early = skipped.saturating_sub(row).min(LANES);
-                row += LANES;
-                if early < LANES {
-                    store_from(simd, values, early, row - LANES + early - skipped, outs);
-                }
-            }
-        },
-    ));
+    simd.apart(Part {
+        simd,
+        node,
+        skipped,
+        row,
+        lanes,
+        outs,
+    });
 }
 
-/// A closure as what [`Lanes::apart`] takes.
-struct Apart<F>(F);
+/// What [`run_part`] does, once for all its calls.
+struct Part<'a, 'b, 'c, L, N> {
+    simd: L,
+    node: &'a mut N,
+    skipped: usize,
+    row: usize,
+    lanes: &'a [Cow<'b, [f64]>; LANES],
+    outs: &'a mut [&'c mut [f64]; LANES],
+}
 
-impl<F: FnOnce()> NullaryFnOnce for Apart<F> {
+impl<L: Lanes, N: Node> NullaryFnOnce for Part<'_, '_, '_, L, N> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        (self.0)();
-    }
-}
-
-/// Stores a group's values from row `early` on at place `at` of each lane's output, as far as it goes.
-#[inline(always)]
-fn store_from<L: Lanes>(
-    simd: L,
-    values: [L::Vector; LANES],
-    early: usize,
-    at: usize,
-    outs: &mut [&mut [f64]; LANES],
-) {
-    for (vector, out) in values.into_iter().zip(outs.iter_mut()) {
-        if let Some(slot) = out.get_mut(at..).and_then(<[f64]>::first_chunk_mut)
-            && early == 0
-        {
-            simd.store(vector, slot);
-            continue;
-        }
-        let mut group = [0.0; LANES];
-        simd.store(vector, &mut group);
-        let slots = out.iter_mut().skip(at);
-        for (slot, value) in slots.zip(&group[early..]) {
-            *slot = *value;
+        let Self {
+            simd,
+            node,
+            skipped,
+            mut row,
+            lanes,
+            outs,
+        } = self;
+        for bars in side_by_side(lanes.each_ref().map(|lane| lane.as_chunks().0.iter())) {
+            let values = simd.transpose(node.take(simd, turned(simd, bars)));
+            let early = skipped.saturating_sub(row).min(LANES);
+            row += LANES;
+            if early == LANES {
+                continue;
+            }
+            let at = row - LANES + early - skipped;
+            for (vector, out) in values.into_iter().zip(outs.iter_mut()) {
+                if let Some(slot) = out.get_mut(at..).and_then(<[f64]>::first_chunk_mut)
+                    && early == 0
+                {
+                    simd.store(vector, slot);
+                    continue;
+                }
+                let mut group = [0.0; LANES];
+                simd.store(vector, &mut group);
+                let slots = out.iter_mut().skip(at);
+                for (slot, value) in slots.zip(&group[early..]) {
+                    *slot = *value;
+                }
+            }
         }
     }
 }
